@@ -110,7 +110,7 @@ def test_code_for_another_machine_is_exported_but_not_called(tmp_path):
         ("llvm -mcpu=z80", "LLVM knows no processor 'z80'"),
         ("llvm -mattr=+no-such-feature", "LLVM knows no feature '\\+no-such-feature'"),
         ("llvm -mtriple=no-such-machine", "target triple 'no-such-machine'"),
-        ("cuda", "target kind 'cuda' has no backend"),
+        ("vulkan", "target kind 'vulkan' has no backend"),
         (3, "a string or a dictionary, got 3"),
     ],
 )

@@ -19,7 +19,9 @@ from tilewright.error import TargetError
 from tilewright.ir.module import IRModule
 from tilewright.ir.pass_context import PassContext
 from tilewright.ir.transform import Pass, Sequential
+from tilewright.runtime.device import DEVICE_TYPES
 from tilewright.target import Target
+from tilewright.target.codegen.device.dialect import DIALECTS
 from tilewright.target.codegen.params import Param
 from tilewright.tir.transform import passes as tir
 from tilewright.tir.transform.machine import Machine
@@ -31,7 +33,8 @@ def for_backend(module: IRModule, target: Target) -> IRModule:
     Raises:
         LoweringError: for a program that cannot be lowered.
     """
-    return legalization(target)(lowering()(scheduling(target)(module)))
+    for_device = target.kind.name in DIALECTS
+    return legalization(target)(lowering(for_device)(scheduling(target)(module)))
 
 
 def generate_code(
@@ -48,8 +51,10 @@ def generate_code(
         CodegenError: for a program that the target cannot express.
         TargetError: for a target without a backend.
     """
-    backend = GenerateCode(target, params)
-    Sequential([tir.MakePackedAPI(), backend], name="generate_code")(module)
+    backend, device_type = GenerateCode(target, params), DEVICE_TYPES[target.kind.device_type]
+    split = [tir.SplitHostDevice(target.kind.name)] if target.kind.name in DIALECTS else []
+    steps = [*split, tir.MakePackedAPI(device_type), backend]
+    Sequential(steps, name="generate_code")(module)
     return backend.code
 
 
@@ -58,8 +63,17 @@ def scheduling(target: Target) -> Sequential:
     return Sequential([DefaultSchedule(target)], name="schedule")
 
 
-def lowering() -> Sequential:
-    """From blocks over buffers to loops over flat memory, for any target."""
+def lowering(for_device: bool = False) -> Sequential:
+    """From blocks over buffers to loops over flat memory, for any target.
+
+    Args:
+        for_device: let loops over blocks and threads become kernels, whose threads wait for each
+            other. Without, such loops run one iteration after the other.
+    """
+    kernels: list[Pass] = [
+        tir.UnifyThreadBinding(),  # what threads share has its place and its size
+        tir.ThreadSync(),  # before FlattenBuffer: dimensions tell elements apart
+    ]
     options = PassContext.current().option
 
     def added(phase: int) -> list[Pass]:
@@ -75,6 +89,7 @@ def lowering() -> Sequential:
             *([tir.InstrumentBoundCheckers()] if options("tir.instrument_bound_checkers") else []),
             tir.PlanAndUpdateBufferAllocationLocation(),  # initialisations are in their places
             tir.CompactBufferAllocation(),  # to the size that is needed where they are now
+            *(kernels if for_device else []),
             tir.FlattenBuffer(),  # memory is one-dimensional
             *added(1),
             tir.StorageRewrite(),  # memory of dead buffers is used again
@@ -101,6 +116,8 @@ def readable_loops() -> Sequential:
 
 def legalization(target: Target | Machine) -> Sequential:
     """From loops over flat memory to what backends accept: vectors and registers of `target`."""
+    if isinstance(target, Target) and target.kind.name in DIALECTS:
+        return Sequential(_for_kernels(), name="legalize")
     machine = target if isinstance(target, Machine) else target.machine
     return _legalization(machine, not PassContext.current().option("tir.disable_vectorize"))
 
@@ -117,6 +134,17 @@ def _without_vectors() -> list[Pass]:
         tir.InlineLets(),  # an index reads best in one piece
         tir.LowerIntrin(),  # what is short for arithmetic
         tir.ScalarizeVectors(),  # what a program itself says with vectors
+    ]
+
+
+def _for_kernels() -> list[Pass]:
+    """Scalar code of one thread."""
+    return [
+        tir.InlineLets(),
+        tir.UnrollLoop(),  # what the schedule asks for
+        tir.RemoveNoOp(),
+        tir.LowerIntrin(),
+        tir.ScalarizeVectors(),
     ]
 
 
@@ -167,6 +195,8 @@ class GenerateCode(Pass):
             from tilewright.target.codegen.llvm import compile_module as compiled
         elif kind == "c":
             from tilewright.target.codegen.c import compile_module as compiled
+        elif kind in DIALECTS:
+            from tilewright.target.codegen.device.compile import compile_module as compiled
         else:
             raise TargetError(f"tvm.build: target kind {kind!r} has no backend in this build")
         self.code = compiled(mod, self._target, self._params)

@@ -19,6 +19,7 @@ import tvm_ffi
 from tvm_ffi import core
 
 from tilewright.error import ArgumentError, ArgumentValueError, TVMError
+from tilewright.runtime.device import CPU, Device, cpu
 from tilewright.runtime.ndarray import alias, from_dlpack
 from tilewright.runtime.packed_func import PackedFunc
 from tilewright.runtime.registry import get_global_func
@@ -144,6 +145,7 @@ class TimeEvaluator:
         repeats_to_cooldown: int = 1,
         cache_flush_bytes: int = 0,
         f_preproc: str = "",
+        device: Device | None = None,
     ) -> None:
         for name, value, least in (
             ("number", number, 1), ("repeat", repeat, 1), ("min_repeat_ms", min_repeat_ms, 0),
@@ -163,11 +165,14 @@ class TimeEvaluator:
         self._repeats_to_cooldown = repeats_to_cooldown
         self._flushed = np.zeros(cache_flush_bytes, np.uint8) if cache_flush_bytes else None
         self._prepare = get_global_func(f_preproc) if f_preproc else None
+        self._device = device or cpu()
 
     def __call__(self, *args: Any) -> BenchmarkResult:
         """Run the function once to warm up, then time it."""
         self._function(*args)
         run = native_loop(self._function, args)
+        if self._device.device_type != CPU:
+            run = _until_done(run, self._device)
         results = []
         for repetition in range(self._repeat):
             if self._prepare is not None:
@@ -195,6 +200,19 @@ class TimeEvaluator:
                 return seconds / number
             needed = self._min_repeat_ms / 1e3 / max(seconds / number, 1e-9)
             number = int(max(needed + 1, number * GROWTH + 1))
+
+
+def _until_done(run: Callable[[int], float], device: Device) -> Callable[[int], float]:
+    """`run`, timed until a device has done what was started."""
+
+    def timed(number: int) -> float:
+        device.sync()
+        start = time.perf_counter()
+        run(number)
+        device.sync()
+        return time.perf_counter() - start
+
+    return timed
 
 
 def native_loop(function: PackedFunc, args: tuple[Any, ...]) -> Callable[[int], float]:

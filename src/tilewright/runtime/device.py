@@ -6,11 +6,14 @@ import ctypes
 import functools
 import os
 import warnings
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tvm_ffi import core
 
 from tilewright.error import ArgumentError, ArgumentValueError, DeviceError
+
+if TYPE_CHECKING:
+    from tilewright.runtime.device_driver import DeviceDriver
 
 CPU: Final = 1
 """The device type of host memory, as in DLPack; the others are in `DEVICE_TYPES`."""
@@ -66,6 +69,8 @@ class Device(core.Device):
             return self.device_id == 0
         if self.device_type == DEVICE_TYPES["cuda"]:
             return self.device_id < _cuda_device_count()
+        if self.device_type == DEVICE_TYPES["opencl"]:
+            return self.device_id < _opencl_device_count()
         return False
 
     @property
@@ -93,7 +98,8 @@ class Device(core.Device):
             DeviceError: if the device does not exist.
         """
         del stream
-        require_host(self, "sync")
+        if self.device_type != CPU:
+            driver_of(self, "sync").synchronize(self.device_id)
 
     def __repr__(self) -> str:
         return f"{_NAMES.get(self.device_type, self.device_type)}({self.device_id})"
@@ -158,6 +164,37 @@ def require_host(dev: core.Device, purpose: str) -> None:
             else "this machine has no such device"
         )
         raise DeviceError(f"{purpose}: device {found!r} cannot be used: {reason}; use cpu(0)")
+
+
+def driver_of(dev: core.Device, purpose: str) -> DeviceDriver:
+    """The driver of a device that is not the CPU.
+
+    Raises:
+        DeviceError: if this package drives no such devices, or there is none.
+    """
+    from tilewright.runtime import device_driver
+
+    kind = dev.dlpack_device_type()
+    if not device_driver.has_driver(kind):
+        require_host(dev, purpose)
+    driver = device_driver.driver_of(kind)
+    if dev.index >= driver.count():
+        raise DeviceError(
+            f"{purpose}: there is no device {as_device(dev)!r}: this machine has {driver.count()} "
+            "of that type"
+        )
+    return driver
+
+
+@functools.cache
+def _opencl_device_count() -> int:
+    """Number of OpenCL devices; 0 without a driver or pyopencl."""
+    from tilewright.runtime import device_driver
+
+    try:
+        return device_driver.driver_of(DEVICE_TYPES["opencl"]).count()
+    except DeviceError:
+        return 0
 
 
 @functools.cache

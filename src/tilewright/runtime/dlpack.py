@@ -78,9 +78,9 @@ class DLTensor(ctypes.Structure):
     )
 
 
-_new_capsule = ctypes.pythonapi.PyCapsule_New
-_new_capsule.restype = ctypes.py_object
-_new_capsule.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+new_capsule = ctypes.pythonapi.PyCapsule_New
+new_capsule.restype = ctypes.py_object
+new_capsule.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
 
 _CLASS_LOCK = threading.Lock()
 
@@ -147,4 +147,4 @@ def view_of(
     finally:
         library.TVMFFIObjectDecRef(view)
     # The consumer takes the structure over; if that fails, a few bytes leak.
-    return import_tensor(_new_capsule(managed, b"dltensor", None), cls)
+    return import_tensor(new_capsule(managed, b"dltensor", None), cls)

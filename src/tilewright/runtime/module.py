@@ -16,7 +16,7 @@ from tilewright.error import ArgumentError, ExportError, UnknownNameError
 from tilewright.ir.library import SYMBOL_PREFIX, Parameter
 from tilewright.runtime.benchmark import BenchmarkResult as BenchmarkResult
 from tilewright.runtime.benchmark import TimeEvaluator
-from tilewright.runtime.device import as_device, require_host
+from tilewright.runtime.device import CPU, as_device, driver_of
 from tilewright.runtime.linking import join_objects, link_shared
 from tilewright.runtime.packed_func import PackedFunc, from_address
 
@@ -123,8 +123,13 @@ class Module:
 
     @property
     def imported_modules(self) -> list[Module]:
-        """Modules that this one calls: none, for all its code is its own."""
-        return []
+        """Modules that this one calls: its kernels on a device; the CPU has none."""
+        found = getattr(self.code, "device_code", None)
+        if found is None:
+            return []
+        from tilewright.target.codegen.device.compile import KernelSource
+
+        return [Module(lambda name: None, {}, KernelSource(found))]
 
     @property
     def entry_func(self) -> PackedFunc:
@@ -183,11 +188,13 @@ class Module:
             UnknownNameError: for an unknown function.
             DeviceError: for a device that does not exist.
         """
-        require_host(as_device(dev), "time_evaluator")
+        place = as_device(dev)
+        if place.device_type != CPU:
+            driver_of(place, "time_evaluator")
         return TimeEvaluator(
             self.get_function(func_name), number, repeat, min_repeat_ms,
             limit_zero_time_iterations, cooldown_interval_ms, repeats_to_cooldown,
-            cache_flush_bytes, f_preproc,
+            cache_flush_bytes, f_preproc, place,
         )  # fmt: skip
 
     # --- text and files -----------------------------------------------------------------------
@@ -306,6 +313,11 @@ def _write_library(
 
 def compiled_module(code: CompiledCode, signatures: Mapping[str, tuple[Parameter, ...]]) -> Module:
     """The module of functions that a backend compiled into this process."""
+    kernels = getattr(code, "device_code", None)
+    if kernels is not None:
+        from tilewright.runtime.launch import register_kernels
+
+        register_kernels(kernels)
 
     def find(name: str) -> PackedFunc | None:
         if name not in signatures:

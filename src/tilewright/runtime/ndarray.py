@@ -18,7 +18,7 @@ from tilewright.error import (
     ShapeError,
 )
 from tilewright.ir.dtype import DType
-from tilewright.runtime.device import CPU, Device, as_device, cpu, require_host
+from tilewright.runtime.device import CPU, Device, as_device, cpu, driver_of, require_host
 from tilewright.runtime.dlpack import dtype_from_code, import_tensor, view_of
 from tilewright.runtime.torch_tensors import require_plain
 
@@ -63,18 +63,18 @@ class NDArray(core.Tensor):
 
     def numpy(self) -> np.ndarray:
         """A copy of the elements as a numpy array (`ml_dtypes` types for bfloat16 and float8)."""
-        return self._host_view("numpy()").copy()
+        return self._elements("numpy()").copy()
 
     def tobytes(self) -> bytes:
         """The elements one after the other, the last dimension fastest."""
-        return self._host_view("tobytes()").tobytes()
+        return self._elements("tobytes()").tobytes()
 
     def asnumpy(self) -> np.ndarray:
         """The old name of `numpy`."""
         return self.numpy()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        view = self._host_view("numpy conversion")
+        view = self._elements("numpy conversion")
         if dtype is not None and np.dtype(dtype) != view.dtype:
             return view.astype(dtype)
         return view if copy is False else view.copy()
@@ -90,15 +90,13 @@ class NDArray(core.Tensor):
             ArgumentError: if `source` is not an array.
         """
         if isinstance(source, NDArray):
-            values = source._host_view("copyfrom")
+            values = source._elements("copyfrom")
         else:
             values = _as_numpy(source, "copyfrom")
-        target = self._host_view("copyfrom")
-        if values.shape != target.shape:
-            raise ShapeError(
-                f"copyfrom: the source has shape {values.shape}, this array {target.shape}"
-            )
-        np.copyto(target, _as_elements(values, self.dtype), casting="unsafe")
+        shape = self._numpy_shape
+        if values.shape != shape:
+            raise ShapeError(f"copyfrom: the source has shape {values.shape}, this array {shape}")
+        self._set_elements(_as_elements(values, self.dtype), "copyfrom")
         return self
 
     def copyto(self, target: NDArray | Device, mem_scope: str | None = None) -> NDArray:
@@ -151,16 +149,19 @@ class NDArray(core.Tensor):
 
     def __getitem__(self, index: Any) -> Any:
         """A copy of the selected elements (numpy's indexing), or one element."""
-        selected = self._host_view("indexing")[index]
+        selected = self._elements("indexing")[index]
         return selected.copy() if isinstance(selected, np.ndarray) else selected
 
     def __setitem__(self, index: Any, value: Any) -> None:
         """Set the selected elements (numpy's indexing and broadcasting), as `copyfrom` does."""
         if isinstance(value, NDArray):
-            value = value._host_view("indexing")
+            value = value._elements("indexing")
         if isinstance(value, (np.ndarray, np.generic)):
             value = _as_elements(value, self.dtype)
-        self._host_view("indexing")[index] = value
+        elements = self._elements("indexing")
+        elements[index] = value
+        if self.device.device_type != CPU:
+            self._set_elements(elements, "indexing")
 
     def __len__(self) -> int:
         if not self.ndim:
@@ -174,7 +175,7 @@ class NDArray(core.Tensor):
         return f"{head}\n{self._host_view('repr')!r}"
 
     def __str__(self) -> str:
-        return str(self._host_view("str"))
+        return str(self._elements("str"))
 
     def __reduce__(self) -> tuple[Any, ...]:
         place = self.device
@@ -182,6 +183,40 @@ class NDArray(core.Tensor):
             self.tobytes(), self.shape, str(self.dtype),
             place.device_type, place.device_id,
         )  # fmt: skip
+
+    @property
+    def _numpy_shape(self) -> tuple[int, ...]:
+        """The shape of the elements as a numpy array: vectors have a dimension of their own."""
+        lanes = self.dtype.lanes
+        return (*self.shape, lanes) if lanes > 1 else tuple(self.shape)
+
+    def _elements(self, purpose: str) -> np.ndarray:
+        """The elements: those in the memory of the host, or a copy of those on a device."""
+        place = super().device
+        if place.dlpack_device_type() == CPU:
+            return self._host_view(purpose)
+        driver = driver_of(place, purpose)
+        self._require_compact(purpose)
+        elements = np.empty(self._numpy_shape, self.dtype.numpy)
+        driver.read(self.data_ptr(), elements)
+        return elements
+
+    def _set_elements(self, values: np.ndarray, purpose: str) -> None:
+        """Set all elements, converted to the dtype of this array."""
+        place = super().device
+        if place.dlpack_device_type() == CPU:
+            np.copyto(self._host_view(purpose), values, casting="unsafe")
+            return
+        driver = driver_of(place, purpose)
+        self._require_compact(purpose)
+        driver.write(
+            self.data_ptr(),
+            np.ascontiguousarray(values.astype(self.dtype.numpy, casting="unsafe", copy=False)),
+        )
+
+    def _require_compact(self, purpose: str) -> None:
+        if not self.is_contiguous():
+            raise ArgumentValueError(f"{purpose}: an array on a device has to be compact")
 
     def _host_view(self, purpose: str) -> np.ndarray:
         """The elements as a numpy array over the same memory, which it keeps alive."""
@@ -220,7 +255,7 @@ def array(arr: Any, device: Device | None = None, mem_scope: str | None = None) 
         DeviceError: if the device does not exist.
     """
     if isinstance(arr, NDArray):
-        values, dtype = arr._host_view("array"), arr.dtype
+        values, dtype = arr._elements("array"), arr.dtype
     else:
         values = _as_numpy(arr, "nd.array")
         if not isinstance(arr, (np.ndarray, np.generic)) and values.dtype == np.float64:
@@ -229,7 +264,7 @@ def array(arr: Any, device: Device | None = None, mem_scope: str | None = None) 
     result = empty(
         arr.shape if isinstance(arr, NDArray) else values.shape, dtype, device, mem_scope
     )
-    np.copyto(result._host_view("array"), values)
+    result._set_elements(values, "array")
     return result
 
 
@@ -254,15 +289,21 @@ def empty(
         DeviceError: if the device does not exist.
     """
     target = cpu() if device is None else as_device(device)
-    require_host(target, "nd.empty")
-    if target.index != 0:
+    is_host = target.device_type == CPU
+    if is_host and target.index != 0:
         raise ArgumentValueError(f"nd.empty: this machine has one CPU device, cpu(0); got {target}")
     if mem_scope not in (None, "", "global"):
-        raise ArgumentValueError(f"nd.empty: cpu(0) has no memory scope {mem_scope!r}")
+        raise ArgumentValueError(f"nd.empty: {target!r} has no memory scope {mem_scope!r}")
     element = DType(dtype)
     if element.code in ("void", "handle") or (element.bits % 8 and not element.is_bool):
         raise DTypeError(f"nd.empty: an array cannot hold elements of dtype {element!s}")
     extents = _extents(shape, "nd.empty")
+    if not is_host:
+        from tilewright.runtime.device_driver import empty_on_device
+
+        driver_of(target, "nd.empty")
+        size, strides = _bytes(extents, element), _compact_strides(extents)
+        return empty_on_device(NDArray, target, element, extents, strides, size)
     memory = _aligned_bytes(_bytes(extents, element), extents, element)
     if element.lanes == 1 and element.numpy.isbuiltin == 1:
         return import_tensor(memory.view(element.numpy).reshape(extents), NDArray)
@@ -396,5 +437,6 @@ def _restore(
     """An unpickled array; on the CPU if its device does not exist here."""
     place = Device(device_type, device_id)
     result = empty(shape, dtype, place if place.exist else None)
-    result._host_view("unpickling").reshape(-1).view(np.uint8)[:] = np.frombuffer(content, np.uint8)
+    elements = np.frombuffer(content, result.dtype.numpy).reshape(result._numpy_shape)
+    result._set_elements(elements, "unpickling")
     return result

@@ -10,6 +10,7 @@ from typing import Any
 
 from tilewright.error import ArgumentError, ArgumentValueError, ExportError
 from tilewright.target import Target
+from tilewright.target.codegen.device.dialect import DIALECTS
 from tilewright.target.kinds import KINDS
 
 
@@ -25,6 +26,8 @@ def enabled(target: str) -> bool:
 
 
 def _has_backend(kind: str) -> bool:
+    if kind in DIALECTS:
+        return True
     return importlib.util.find_spec(f"tilewright.target.codegen.{kind}") is not None
 
 

@@ -16,6 +16,12 @@ ZERO = IntImm(INT32, 0)
 ONE = IntImm(INT32, 1)
 
 
+def storage_scope(pointer: Var) -> str:
+    """The kind of memory that a pointer is into, such as ``"global"`` or ``"shared"``."""
+    annotation = pointer.type_annotation
+    return annotation.storage_scope if isinstance(annotation, PointerType) else "global"
+
+
 @node
 class Buffer(Node):
     """A multi-dimensional view of memory.
@@ -55,8 +61,7 @@ class Buffer(Node):
 
     def scope(self) -> str:
         """The storage scope, such as ``"global"``, ``"local"`` or ``"shared"``."""
-        annotation = self.data.type_annotation
-        return annotation.storage_scope if isinstance(annotation, PointerType) else "global"
+        return storage_scope(self.data)
 
     @property
     def ndim(self) -> int:

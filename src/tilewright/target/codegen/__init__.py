@@ -6,7 +6,8 @@ an intrinsic. Functions of a module with such a name are therefore renamed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import ChainMap
+from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
 
 from tilewright.ir.node import Node
@@ -25,22 +26,30 @@ class EmitterTable:
         @emits("tir.likely")
         def _likely(emitter: FunctionEmitter, call: Call) -> str: ...
 
+    Args:
+        base: a table whose emitters are taken where this one has none of its own.
+
     Attributes:
         nodes: emitters of expressions and statements.
         calls: emitters of calls.
     """
 
-    def __init__(self) -> None:
-        self.nodes: dict[type[Node], Emitter] = {}
-        self.calls: dict[str, Emitter] = {}
+    def __init__(self, base: EmitterTable | None = None) -> None:
+        self._nodes: dict[type[Node], Emitter] = {}
+        self._calls: dict[str, Emitter] = {}
+        self.nodes: Mapping[type[Node], Emitter] = self._nodes
+        self.calls: Mapping[str, Emitter] = self._calls
+        if base is not None:
+            self.nodes = ChainMap(self._nodes, base.nodes)  # type: ignore[arg-type]
+            self.calls = ChainMap(self._calls, base.calls)  # type: ignore[arg-type]
 
     def __call__(self, *kinds: type[Node] | str) -> Callable[[EmitterT], EmitterT]:
         def register(emitter: EmitterT) -> EmitterT:
             for kind in kinds:
                 if isinstance(kind, str):
-                    self.calls[kind] = emitter
+                    self._calls[kind] = emitter
                 else:
-                    self.nodes[kind] = emitter
+                    self._nodes[kind] = emitter
             return emitter
 
         return register
@@ -60,8 +69,10 @@ _OTHERS: Final = """
     strncmp strncpy system time write
 """.split()  # noqa: SIM905
 
-_NAMES: Final = frozenset(_OTHERS) | {f"{name}{kind}" for name in _MATH for kind in ("", "f", "l")}
-"""Functions of the C library, of all widths."""
+MATH: Final = frozenset(f"{name}{kind}" for name in _MATH for kind in ("", "f", "l"))
+"""Mathematical functions of the C library, of all widths."""
+
+_NAMES: Final = MATH | frozenset(_OTHERS)
 
 
 def own_name(function: str) -> str:

@@ -53,6 +53,7 @@ from tilewright.tir.function import PrimFunc
 from tilewright.tir.index_limits import largest_counts
 from tilewright.tir.stmt import IfThenElse, LetStmt, Stmt, seq
 from tilewright.tir.substitute import symbolic_sizes
+from tilewright.tir.transform.device.split_kernels import LAUNCH_AXES
 from tilewright.tir.transform.hoist_workspaces import check_workspaces
 
 _VERY_MANY: Final = 1000
@@ -83,6 +84,11 @@ def make_packed_api(module: IRModule, device_type: int = 1) -> IRModule:
     raw_functions: dict[GlobalVar, PrimFunc] = {}
     packed_functions: dict[GlobalVar, PrimFunc] = {}
     checking = CheckFunctions(device_type)
+    kernels = {v: f for v, f in module.functions.items() if LAUNCH_AXES in f.attrs}
+    module = IRModule(
+        {v: f for v, f in module.functions.items() if v not in kernels},
+        module.attrs, module.global_infos,
+    )  # fmt: skip
     for name, function in module.functions.items():
         if not isinstance(function, PrimFunc):
             raise LoweringError(f"{name.name_hint}: only tensor programs can be compiled to code")
@@ -103,7 +109,9 @@ def make_packed_api(module: IRModule, device_type: int = 1) -> IRModule:
         for name, text in module.attrs.get(TEXTS, {}).items():
             helpers[GlobalVar(SYMBOL_PREFIX + name)] = text_function(SYMBOL_PREFIX + name, text)
         helpers |= shared_functions()
-    functions = {**raw_functions, **checking.functions, **packed_functions, **helpers}
+    functions = {
+        **raw_functions, **checking.functions, **packed_functions, **helpers, **kernels,
+    }  # fmt: skip
     return IRModule(functions, module.attrs, module.global_infos)
 
 

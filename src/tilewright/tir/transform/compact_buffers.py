@@ -22,7 +22,7 @@ from tilewright.arith.interval import EVERYTHING, IntervalSet, interval_of
 from tilewright.ir.convert import as_expr, const
 from tilewright.ir.expr import Broadcast, Expr, IntImm, Ramp, Var, is_const_int
 from tilewright.ir.structural import structural_equal
-from tilewright.tir.buffer import Buffer, BufferLoad
+from tilewright.tir.buffer import Buffer, BufferLoad, storage_scope
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import Allocate, BufferStore, For, Stmt
 from tilewright.tir.substitute import BufferRewriter
@@ -36,7 +36,7 @@ from tilewright.tir.transform.building.allocations import (
     allocation,
     with_alignments,
 )
-from tilewright.tir.transform.building.scoped_visitor import ScopedVisitor, is_fixed
+from tilewright.tir.transform.building.scoped_visitor import Loop, ScopedVisitor, is_fixed
 
 Sides = tuple[IntervalSet, ...]
 """The values of each index."""
@@ -57,7 +57,11 @@ class AccessedBoxes(ScopedVisitor):
         raise NotImplementedError
 
     def Allocate(self, stmt: Allocate) -> None:
-        scope = self._scopes[stmt.buffer_var] = _Scope(len(self.loops), len(self.unknown))
+        # A block of threads has one piece of shared memory, for all accesses of all its threads.
+        is_shared = storage_scope(stmt.buffer_var).startswith("shared")
+        threads = [loop for loop in self.loops if is_shared and loop.axis.startswith("threadIdx")]
+        scope = _Scope(threads, len(self.loops), len(self.unknown))
+        self._scopes[stmt.buffer_var] = scope
         self.visit_children(stmt)
         del self._scopes[stmt.buffer_var]
         self.leave(stmt, scope.sides)
@@ -78,7 +82,7 @@ class AccessedBoxes(ScopedVisitor):
     def _domains(self, scope: _Scope) -> dict[Var, IntervalSet]:
         """The values of what runs inside of the allocation."""
         domains = dict.fromkeys(self.unknown[scope.unknown :], EVERYTHING)
-        for loop in self.loops[scope.loops :]:
+        for loop in (*scope.threads, *self.loops[scope.loops :]):
             values = EVERYTHING
             if isinstance(loop.minimum, IntImm) and isinstance(loop.last, IntImm):
                 values = IntervalSet(loop.minimum, loop.last)
@@ -124,7 +128,9 @@ class AccessedBoxes(ScopedVisitor):
 class _Scope:
     """An allocation that the visitor is in."""
 
-    def __init__(self, loops: int, unknown: int) -> None:
+    def __init__(self, threads: list[Loop], loops: int, unknown: int) -> None:
+        self.threads = threads
+        """The loops outside whose iterations share the memory."""
         self.loops = loops
         """How many loops are outside."""
         self.unknown = unknown

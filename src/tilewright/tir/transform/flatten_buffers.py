@@ -13,7 +13,7 @@ from tilewright.ir.convert import as_expr, cast, const
 from tilewright.ir.dtype import INT8, INT32, INT64, DType, PointerType, PrimType
 from tilewright.ir.expr import Broadcast, Call, Cast, Expr, IntImm, Ramp, Var, is_const_int
 from tilewright.ir.op import Op
-from tilewright.tir.buffer import ZERO, Buffer, BufferLoad
+from tilewright.tir.buffer import ZERO, Buffer, BufferLoad, storage_scope
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.op.memory import prefetch_address
 from tilewright.tir.stmt import (
@@ -143,7 +143,7 @@ class _Flattening(FoldingRewriter):
         dtype, var = stmt.dtype, stmt.buffer_var
         if dtype.is_bool:
             dtype = INT8.with_lanes(dtype.lanes)
-            scope = _scope(var)
+            scope = storage_scope(var)
             var = Var(var.name, var.dtype, PointerType(PrimType(dtype), scope))
             self._pointers[stmt.buffer_var] = var
         total = expand(element_count(tuple(self(extent) for extent in stmt.extents)))
@@ -157,11 +157,6 @@ class _Flattening(FoldingRewriter):
 
     def Prefetch(self, prefetch: Prefetch) -> Stmt:
         return self(prefetch_lines(prefetch))
-
-
-def _scope(pointer: Var) -> str:
-    annotation = pointer.type_annotation
-    return annotation.storage_scope if isinstance(annotation, PointerType) else "global"
 
 
 def _is_flat(buffer: Buffer) -> bool:

@@ -24,6 +24,9 @@ from tilewright.tir.transform.accumulate_lanes import accumulate_lanes
 from tilewright.tir.transform.branches import group_branches, hoist_conditions
 from tilewright.tir.transform.common_subexpression import common_subexpression_elimination
 from tilewright.tir.transform.compact_buffers import compact_buffers
+from tilewright.tir.transform.device.barriers import insert_barriers
+from tilewright.tir.transform.device.split_kernels import split_kernels
+from tilewright.tir.transform.device.thread_axes import unify_thread_axes
 from tilewright.tir.transform.flatten_buffers import flatten_buffers
 from tilewright.tir.transform.hoist_workspaces import hoist_workspaces
 from tilewright.tir.transform.insert_prefetches import insert_prefetches
@@ -114,6 +117,10 @@ PlanAndUpdateBufferAllocationLocation = _pass(
     "PlanAndUpdateBufferAllocationLocation", plan_buffer_locations, opt_level=1
 )
 CompactBufferAllocation = _pass("CompactBufferAllocation", compact_buffers, opt_level=1)
+UnifyThreadBinding = _pass(
+    "UnifyThreadBinding", unify_thread_axes, necessary="a device runs kernels"
+)
+ThreadSync = _pass("ThreadSync", insert_barriers, necessary="threads wait for each other")
 FlattenBuffer = _pass(
     "FlattenBuffer", flatten_buffers, necessary="code accesses memory by one index"
 )
@@ -174,14 +181,38 @@ class VectorizeLoop(LoweringPass):
         return super().transform_function(func, mod, ctx)
 
 
+class SplitHostDevice(ModulePass):
+    """Kernels become functions of their own, which those of the host start.
+
+    Args:
+        kind: the kind of target of the kernels.
+    """
+
+    name = "tir.SplitHostDevice"
+    necessary = "kernels are compiled by another compiler"
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+
+    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        return split_kernels(mod, self._kind)
+
+
 class MakePackedAPI(ModulePass):
-    """Beside each function with a ``global_symbol``, one that checks arguments and calls it."""
+    """Beside each function with a ``global_symbol``, one that checks arguments and calls it.
+
+    Args:
+        device_type: DLPack's number of the device on which the arrays must be.
+    """
 
     name = "tir.MakePackedAPI"
     necessary = "functions are called by it"
 
+    def __init__(self, device_type: int = 1) -> None:
+        self._device_type = device_type
+
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        result = make_packed_api(mod)
+        result = make_packed_api(mod, self._device_type)
         if GUARD:
             verify_well_formed(result)
         return result

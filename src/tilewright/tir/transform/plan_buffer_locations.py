@@ -117,12 +117,13 @@ class _Plan:
         while stmt is not None:
             if isinstance(stmt, For):
                 analyzer.bind_range(stmt.loop_var, stmt.min, stmt.extent)
-                if not may_own_memory(stmt, buffer):
+                is_passed = shares_memory(stmt, buffer)
+                if not is_passed and not may_own_memory(stmt, buffer):
                     break
                 owns = stmt.kind is ForKind.THREAD_BINDING  # that is what its scope says
                 if not owns and not defines_what_it_reads(stmt.body, buffer, analyzer):
                     break
-                found = stmt
+                found = found if is_passed else stmt
                 if found is until:
                     break
             elif isinstance(stmt, While) or (
@@ -178,6 +179,18 @@ def may_own_memory(loop: For, buffer: Buffer) -> bool:
             scope.startswith("shared") and tag.startswith("blockIdx")
         )
     return loop.kind in (ForKind.SERIAL, ForKind.PARALLEL)
+
+
+def shares_memory(loop: For, buffer: Buffer) -> bool:
+    """Whether `loop` is one of threads that share the memory of `buffer`.
+
+    They execute the loops inside of it together, so the memory may be that of an iteration of one.
+    """
+    return (
+        loop.thread_binding is not None
+        and loop.thread_binding.thread_tag.startswith("threadIdx")
+        and buffer.scope().startswith("shared")
+    )
 
 
 class _Move(Rewriter):

@@ -13,10 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from tilewright.ir.dtype import PointerType
 from tilewright.ir.expr import Call, Expr, IntImm, Var, is_const_int
 from tilewright.ir.node import Node
-from tilewright.tir.buffer import Buffer, BufferLoad
+from tilewright.tir.buffer import Buffer, BufferLoad, storage_scope
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import Allocate, AttrStmt, BufferStore, For, ForKind, SeqStmt, Stmt, While
 from tilewright.tir.substitute import BufferRewriter
@@ -130,12 +129,14 @@ def _renamed(value: Any, names: Mapping[str, str]) -> Any:
 def _is_plain(allocation: Allocate) -> bool:
     """Whether nothing but the size distinguishes the allocation."""
     always = is_const_int(allocation.condition, 1)
-    return always and _scope(allocation) in _SCOPES and not allocation.annotations
+    return always and storage_scope(allocation.buffer_var) in _SCOPES and not allocation.annotations
 
 
 def _fits(new: Allocate, old: Allocate) -> bool:
     """Whether the memory of `old` holds what `new` needs."""
-    same_type = new.dtype is old.dtype and _scope(new) == _scope(old)
+    same_type = new.dtype is old.dtype and storage_scope(new.buffer_var) == storage_scope(
+        old.buffer_var
+    )
     if not same_type or len(new.extents) != len(old.extents):
         return False
     return all(
@@ -144,11 +145,6 @@ def _fits(new: Allocate, old: Allocate) -> bool:
         or equal_forms(affine(a), affine(b))
         for a, b in zip(new.extents, old.extents, strict=True)
     )
-
-
-def _scope(allocation: Allocate) -> str:
-    annotation = allocation.buffer_var.type_annotation
-    return annotation.storage_scope if isinstance(annotation, PointerType) else "global"
 
 
 def _lifetimes(

@@ -241,3 +241,12 @@ def test_how_parallel_loops_are_divided(schedule, clause):
     s[b].pragma(b.op.axis[0], "parallel_schedule", schedule)
     source = tvm.build(s, [a, b], target="c").get_source()
     assert f"#pragma omp parallel for{clause}\n" in source
+
+
+def test_names_of_functions_that_the_code_calls_are_not_taken():
+    a = te.placeholder((4,), "float64", name="A")
+    b = te.compute((4,), lambda i: te.sqrt(a[i]), name="sqrt")
+    module = tvm.build(te.create_schedule(b.op), [a, b], target="c")
+    values, result = np.arange(4.0), np.zeros(4)
+    module(values, result)
+    np.testing.assert_array_equal(result, np.sqrt(values))

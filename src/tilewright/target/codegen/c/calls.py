@@ -11,18 +11,12 @@ from tilewright.ir.module import GlobalVar
 from tilewright.target.codegen import own_name
 from tilewright.target.codegen.c import prelude
 from tilewright.target.codegen.c.emitter import FunctionEmitter, Precedence, Text, c_string, emits
-from tilewright.target.codegen.c.expressions import conditional, library
+from tilewright.target.codegen.c.expressions import conditional
 from tilewright.target.codegen.c.integers import beside, plain
 from tilewright.target.codegen.c.object_prelude import OBJECTS, VALUES
-from tilewright.target.codegen.c.types import HALVES, c_name, suffix, value_type
+from tilewright.target.codegen.c.types import HALVES, LIBRARY, c_name, suffix, value_type
 from tilewright.tir.numerics import KERNELS
 from tilewright.tir.transform.lower_math import expand_call
-
-LIBRARY: Final = (
-    "fabs", "sqrt", "floor", "ceil", "trunc", "nearbyint", "copysign", "fmod", "ldexp",
-    "nextafter", "fma",
-)  # fmt: skip
-"""Functions of math.h with the same meaning."""
 
 STANDARD: Final = {*LIBRARY, *KERNELS}
 """Functions that math.h declares."""
@@ -54,9 +48,9 @@ VALUE_FUNCTIONS: Final = ("tir.own_any", "tir.new_view", "tir.compact_object", "
 def _call(emitter: FunctionEmitter, call: Call) -> Text:
     if isinstance(call.op, GlobalVar):
         return Text(f"{c_name(own_name(call.op.name_hint))}({emitter.arguments(call.args)})")
-    emit = emits.calls.get(_name(call))
+    emit = emitter.table.calls.get(_name(call))
     if emit is None:
-        raise _unsupported(call)
+        raise _unsupported(emitter, call)
     return emit(emitter, call)
 
 
@@ -65,8 +59,8 @@ def _name(call: Call) -> str:
     return call.op.name  # type: ignore[attr-defined]
 
 
-def _unsupported(call: Call) -> CodegenError:
-    return CodegenError(f"target c has no code for `{call!r}`")
+def _unsupported(emitter: FunctionEmitter, call: Call) -> CodegenError:
+    return CodegenError(f"target {emitter.target} has no code for `{call!r}`")
 
 
 # --- mathematical functions ------------------------------------------------------------------
@@ -80,8 +74,8 @@ def _library_call(emitter: FunctionEmitter, call: Call) -> Text:
     if call.dtype in HALVES and name == "fma":
         return _half_fma(emitter, call)
     if call.dtype in HALVES and name == "nextafter":
-        raise _unsupported(call)
-    return emitter.round(call.dtype, Text(library(emitter, name, call.dtype, call.args)))
+        raise _unsupported(emitter, call)
+    return emitter.round(call.dtype, Text(emitter.library(name, call.dtype, call.args)))
 
 
 def _half_fma(emitter: FunctionEmitter, call: Call) -> Text:
@@ -95,7 +89,7 @@ def _half_fma(emitter: FunctionEmitter, call: Call) -> Text:
 
 @emits("tir.round")
 def _round(emitter: FunctionEmitter, call: Call) -> Text:
-    return emitter.round(call.dtype, Text(library(emitter, "nearbyint", call.dtype, call.args)))
+    return emitter.round(call.dtype, Text(emitter.library("nearbyint", call.dtype, call.args)))
 
 
 @emits(*(f"tir.{name}" for name in (*KERNELS, "rsqrt")))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 from tilewright.arith import Analyzer
 from tilewright.error import CodegenError
@@ -11,7 +11,7 @@ from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr, FloatImm, IntImm, Var
 from tilewright.target.codegen import EmitterTable
 from tilewright.target.codegen.c import prelude
-from tilewright.target.codegen.c.types import HALVES, Names, value_type
+from tilewright.target.codegen.c.types import HALVES, Names, memory_type, value_type
 from tilewright.tir.stmt import Stmt
 
 
@@ -47,6 +47,8 @@ class FunctionEmitter:
     """Writes one function: its lines, and the helpers and variables that it uses.
 
     Attributes:
+        table: what writes nodes.
+        target: the name of the kind of target, for messages.
         helpers: source of the helper functions of the module, by name.
         names: identifiers of the variables.
         analyzer: facts about the variables.
@@ -56,6 +58,9 @@ class FunctionEmitter:
         index_sums: sums and products in indices, which do not overflow.
         heap: identifiers of the blocks of memory to free, outermost first.
     """
+
+    table: ClassVar[EmitterTable] = emits
+    target: str = "c"
 
     def __init__(self, helpers: dict[str, str]) -> None:
         self.helpers = helpers
@@ -72,9 +77,11 @@ class FunctionEmitter:
 
     def statement(self, stmt: Stmt) -> None:
         """Write `stmt`."""
-        emit = emits.nodes.get(stmt.__class__)
+        emit = self.table.nodes.get(stmt.__class__)
         if emit is None:
-            raise CodegenError(f"target c cannot express a {type(stmt).__name__}; lower it first")
+            raise CodegenError(
+                f"target {self.target} cannot express a {type(stmt).__name__}; lower it first"
+            )
         emit(self, stmt)
 
     def block(self, stmt: Stmt) -> None:
@@ -113,9 +120,11 @@ class FunctionEmitter:
 
     def text(self, expr: Expr) -> Text:
         """`expr` in C."""
-        emit = emits.nodes.get(expr.__class__)
+        emit = self.table.nodes.get(expr.__class__)
         if emit is None or expr.dtype.lanes != 1:
-            raise CodegenError(f"target c cannot express `{expr!r}` of dtype {expr.dtype!s}")
+            raise CodegenError(
+                f"target {self.target} cannot express `{expr!r}` of dtype {expr.dtype!s}"
+            )
         return emit(self, expr)
 
     def code(self, expr: Expr, precedence: int = 0) -> str:
@@ -160,6 +169,16 @@ class FunctionEmitter:
         if dtype.is_integral and dtype.bits < 32 and not dtype.is_bool:
             return Text(f"({value_type(dtype)}){text.at(Precedence.UNARY)}", Precedence.UNARY)
         return text
+
+    def library(self, name: str, dtype: DType, args: Sequence[Expr]) -> str:
+        """A call of a function of math.h, in the precision of `dtype`."""
+        end = "" if dtype.bits == 64 else "f"
+        return f"{name}{end}({', '.join(self.code(arg) for arg in args)})"
+
+    def pointer_type(self, pointer: Var, element: DType) -> str:
+        """The type of a pointer to elements of some type."""
+        del pointer
+        return f"{memory_type(element)}*"
 
     def half_helper(self, dtype: DType) -> str:
         """The name of a half type in helper functions, which the source then contains."""

@@ -42,7 +42,7 @@ from tilewright.target.codegen.c.integers import (
     integer_extreme,
     sum_or_product,
 )
-from tilewright.target.codegen.c.types import HALVES, memory_type, value_type
+from tilewright.target.codegen.c.types import HALVES, value_type
 from tilewright.tir.buffer import BufferLoad
 
 COMPARISONS: Final[dict[type[Expr], tuple[str, int]]] = {
@@ -97,7 +97,7 @@ def _quotient(emitter: FunctionEmitter, expr: Any) -> Text:
     if not dtype.is_float:
         return division(emitter, expr)
     if isinstance(expr, Mod):
-        return emitter.round(dtype, Text(library(emitter, "fmod", dtype, (expr.a, expr.b))))
+        return emitter.round(dtype, Text(emitter.library("fmod", dtype, (expr.a, expr.b))))
     left = emitter.code(expr.a, Precedence.PRODUCT)
     right = emitter.code(expr.b, Precedence.PRODUCT + 1)
     return emitter.round(dtype, Text(f"{left} / {right}", Precedence.PRODUCT))
@@ -199,7 +199,7 @@ def declared(emitter: FunctionEmitter, var: Var) -> str:
     """The declaration of a new variable, without a value."""
     annotation, name = var.type_annotation, emitter.names.define(var)
     if isinstance(annotation, PointerType) and annotation.element_type.dtype != "void":
-        return f"{memory_type(annotation.element_type.dtype)}* {name}"
+        return f"{emitter.pointer_type(var, annotation.element_type.dtype)} {name}"
     return f"const {value_type(var.dtype)} {name}"
 
 
@@ -222,31 +222,23 @@ def _cast(emitter: FunctionEmitter, expr: Cast) -> Text:
 def lvalue(emitter: FunctionEmitter, access: Any) -> str:
     """The C lvalue of a one-dimensional load or store."""
     if len(access.indices) != 1:
-        raise CodegenError(f"target c: `{access!r}` is not one-dimensional")
+        raise CodegenError(f"target {emitter.target}: `{access!r}` is not one-dimensional")
     position = index(emitter, access.indices[0])
     pointer = emitter.name_of(access.buffer.data)
     annotation = access.buffer.data.type_annotation
     element = getattr(getattr(annotation, "element_type", None), "dtype", None)
     if element is not access.buffer.dtype:
-        pointer = f"(({memory_type(access.buffer.dtype)}*){pointer})"
+        kind = emitter.pointer_type(access.buffer.data, access.buffer.dtype)
+        pointer = f"(({kind}){pointer})"
     return f"{pointer}[{position}]"
 
 
 @emits(BufferLoad)
 def _load(emitter: FunctionEmitter, load: BufferLoad) -> Text:
     if load.predicate is not None:
-        raise CodegenError(f"target c cannot express the masked load `{load!r}`")
+        raise CodegenError(f"target {emitter.target} cannot express the masked load `{load!r}`")
     element = lvalue(emitter, load)
     emitter.read.add(emitter.names[load.buffer.data])
     if load.dtype in HALVES:
         return Text(f"tw_load_{emitter.half_helper(load.dtype)}({element})")
     return Text(element)
-
-
-# --- calls -----------------------------------------------------------------------------------
-
-
-def library(emitter: FunctionEmitter, name: str, dtype: DType, args: tuple[Expr, ...]) -> str:
-    """A call of a function of math.h, in the precision of `dtype`."""
-    end = "" if dtype.bits == 64 else "f"
-    return f"{name}{end}({', '.join(emitter.code(arg) for arg in args)})"

@@ -102,21 +102,18 @@ static int32_t tw_call_packed(const char* name, const char* caller, void* args, 
 HALF: Final = """\
 static inline float tw_load_f16(uint16_t bits) {
   uint32_t sign = (uint32_t)(bits & 0x8000) << 16, exponent = (bits >> 10) & 31;
-  uint32_t mantissa = bits & 1023, word;
-  float value;
+  uint32_t mantissa = bits & 1023;
+  union { uint32_t bits; float value; } word;
   if (exponent == 0) {
-    value = ldexpf((float)mantissa, -24);
+    float value = ldexpf((float)mantissa, -24);
     return sign ? -value : value;
   }
-  word = sign | (exponent == 31 ? 255u << 23 : (exponent + 112) << 23) | mantissa << 13;
-  memcpy(&value, &word, 4);
-  return value;
+  word.bits = sign | (exponent == 31 ? 255u << 23 : (exponent + 112) << 23) | mantissa << 13;
+  return word.value;
 }
 static inline uint16_t tw_store_f16(float value) {
-  uint32_t word, sign;
-  memcpy(&word, &value, 4);
-  sign = (word >> 16) & 0x8000;
-  word &= 0x7fffffff;
+  union { float value; uint32_t bits; } given = {value};
+  uint32_t word = given.bits & 0x7fffffff, sign = (given.bits >> 16) & 0x8000;
   if (word > 0x7f800000) return (uint16_t)(sign | 0x7e00);
   if (word >= 0x477ff000) return (uint16_t)(sign | 0x7c00);
   if (word < 0x38800000) return (uint16_t)(sign | (uint16_t)lrintf(ldexpf(fabsf(value), 24)));
@@ -128,14 +125,12 @@ static inline float tw_round_f16(float value) { return tw_load_f16(tw_store_f16(
 
 BFLOAT: Final = """\
 static inline float tw_load_bf16(uint16_t bits) {
-  uint32_t word = (uint32_t)bits << 16;
-  float value;
-  memcpy(&value, &word, 4);
-  return value;
+  union { uint32_t bits; float value; } word = {(uint32_t)bits << 16};
+  return word.value;
 }
 static inline uint16_t tw_store_bf16(float value) {
-  uint32_t word;
-  memcpy(&word, &value, 4);
+  union { float value; uint32_t bits; } given = {value};
+  uint32_t word = given.bits;
   if ((word & 0x7fffffff) > 0x7f800000) return (uint16_t)((word >> 16) | 0x40);
   return (uint16_t)((word + 0x7fff + ((word >> 16) & 1)) >> 16);
 }
@@ -205,7 +200,6 @@ def bit_cast(source: str, target: str, name: str) -> str:
     """The bits of one type as another of the same size."""
     return (
         f"static inline {target} tw_bits_{name}({source} value) {{\n"
-        f"  {target} result;\n"
-        "  memcpy(&result, &value, sizeof result);\n"
-        "  return result;\n}\n"
+        f"  union {{ {source} given; {target} result; }} bits = {{value}};\n"
+        "  return bits.result;\n}\n"
     )

@@ -143,9 +143,9 @@ def _cases(emitter: FunctionEmitter, stmt: IfThenElse) -> None:
 @emits(BufferStore)
 def _store(emitter: FunctionEmitter, stmt: BufferStore) -> None:
     if stmt.predicate is not None:
-        raise CodegenError(f"target c cannot express the masked store `{stmt!r}`")
+        raise CodegenError(f"target {emitter.target} cannot express the masked store `{stmt!r}`")
     if stmt.value.dtype.lanes != 1:
-        raise CodegenError(f"target c cannot express the vector store `{stmt!r}`")
+        raise CodegenError(f"target {emitter.target} cannot express the vector store `{stmt!r}`")
     value, element = plain(emitter, stmt.value), lvalue(emitter, stmt)
     if stmt.buffer.dtype in HALVES:
         value = f"tw_store_{emitter.half_helper(stmt.buffer.dtype)}({value})"

@@ -7,6 +7,7 @@ they are `uint16_t`.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
 from tilewright.error import CodegenError
@@ -65,12 +66,29 @@ KEYWORDS: Final = frozenset(
 )
 
 
+LIBRARY: Final = (
+    "fabs", "sqrt", "floor", "ceil", "trunc", "nearbyint", "copysign", "fmod", "ldexp",
+    "nextafter", "fma",
+)  # fmt: skip
+"""Functions of math.h with the same meaning as operators of the IR."""
+
+FUNCTIONS: Final = frozenset(
+    {f"{name}{kind}" for name in LIBRARY for kind in ("", "f")}
+    | {"isnan", "isinf", "isfinite", "malloc", "free", "printf", "fflush", "stdout", "errno"}
+)
+"""What code mentions, so that no variable can have these names."""
+
+
 class Names:
     """Unique identifiers of variables, as similar to their names as C allows."""
 
     def __init__(self) -> None:
-        self._taken: set[str] = set(KEYWORDS)
+        self._taken: set[str] = {*KEYWORDS, *FUNCTIONS}
         self._of: dict[Var, str] = {}
+
+    def reserve(self, names: Iterable[str]) -> None:
+        """Give these identifiers to no variable."""
+        self._taken.update(names)
 
     def define(self, var: Var) -> str:
         """A new identifier for `var`."""

@@ -29,6 +29,8 @@ class Loop(NamedTuple):
     last: Expr
     in_order: bool
     """Whether one iteration is done when the next one begins."""
+    axis: str = ""
+    """The axis of a device that it is bound to, such as ``"threadIdx.x"``."""
 
 
 class ScopedVisitor(Visitor):
@@ -80,21 +82,23 @@ class ScopedVisitor(Visitor):
     def For(self, loop: For) -> None:
         self.visit(loop.min)
         self.visit(loop.extent)
-        in_order = loop.kind.is_in_order
-        self._inside(loop.loop_var, loop.min, loop.extent, in_order, loop.body)
+        axis = "" if loop.thread_binding is None else loop.thread_binding.thread_tag
+        self._inside(loop.loop_var, loop.min, loop.extent, loop.body, loop.kind.is_in_order, axis)
 
     def AttrStmt(self, stmt: AttrStmt) -> None:
         self.visit(stmt.value)
         target = stmt.node
         if isinstance(target, IterVar) and not any(loop.var is target.var for loop in self.loops):
             zero = const(0, target.var.dtype)
-            self._inside(target.var, zero, stmt.value, False, stmt.body)
+            self._inside(target.var, zero, stmt.value, stmt.body, False, target.thread_tag)
         else:
             self.visit(stmt.body)
 
-    def _inside(self, var: Var, minimum: Expr, extent: Expr, in_order: bool, body: Stmt) -> None:
+    def _inside(
+        self, var: Var, minimum: Expr, extent: Expr, body: Stmt, in_order: bool, axis: str
+    ) -> None:
         minimum, extent = self.resolved(minimum), self.resolved(extent)
-        loop = Loop(var, minimum, extent, as_expr(minimum + extent - 1), in_order)
+        loop = Loop(var, minimum, extent, as_expr(minimum + extent - 1), in_order, axis)
         self.analyzer.bind_range(loop.var, loop.minimum, loop.extent)
         self.loops.append(loop)
         self.visit_body(loop, body)

@@ -1,0 +1,112 @@
+"""The languages of kernels: what each calls memory, threads and barriers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+
+class Dialect(NamedTuple):
+    """A C of kernels.
+
+    Attributes:
+        name: the kind of target.
+        prelude: what sources begin with.
+        kernel: what the definition of a kernel begins with; ``{threads}`` is the number of threads
+            of a block in total, ``{shape}`` that along x, y and z.
+        spaces: qualifiers of pointers, by the storage scope of what they point to.
+        shared: the qualifier of memory of a block.
+        restrict: the qualifier of pointers that no other one overlaps.
+        indices: the index of a block or thread, by the tag of its axis.
+        barrier: the statement in which all threads of a block meet.
+        float_suffix: what the names of functions of float32 end with.
+        keywords: names that programs cannot have.
+    """
+
+    name: str
+    prelude: str
+    kernel: str
+    spaces: Mapping[str, str]
+    shared: str
+    restrict: str
+    indices: Mapping[str, str]
+    barrier: str
+    float_suffix: str
+    keywords: frozenset[str]
+
+    def space_of(self, scope: str) -> str:
+        """The qualifier of pointers to memory of a scope, with a space behind it."""
+        kind = scope.partition(".")[0]
+        return f"{self.spaces[kind]} " if self.spaces.get(kind) else ""
+
+
+_INTEGERS: Final = """\
+typedef signed char int8_t;
+typedef unsigned char uint8_t;
+typedef short int16_t;
+typedef unsigned short uint16_t;
+typedef int int32_t;
+typedef unsigned int uint32_t;
+typedef {long} int64_t;
+typedef unsigned {long} uint64_t;
+#define INT64_C(value) value##{suffix}
+#define UINT64_C(value) value##U{suffix}
+#define INT64_MIN (-INT64_C(9223372036854775807) - 1)
+"""
+
+OPENCL: Final = Dialect(
+    name="opencl",
+    prelude=_INTEGERS.format(long="long", suffix="L")
+    + """\
+#define ldexpf ldexp
+#define fabsf fabs
+#define lrintf convert_int_rte
+#ifdef cl_khr_fp64
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#endif
+""",
+    kernel="__kernel __attribute__((reqd_work_group_size({shape}))) void",
+    spaces={"global": "__global", "shared": "__local", "local": "__private", "warp": "__local"},
+    shared="__local",
+    restrict="restrict",
+    indices={
+        f"{kind}.{letter}": f"{function}({number})"
+        for kind, function in (("blockIdx", "get_group_id"), ("threadIdx", "get_local_id"))
+        for number, letter in enumerate("xyz")
+    },
+    barrier="barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)",
+    float_suffix="",
+    keywords=frozenset(
+        """
+        kernel global local constant private half uchar ushort uint ulong barrier generic pipe
+        read_only write_only read_write image2d_t sampler_t event_t
+        """.split()  # noqa: SIM905, a table of words reads best as words
+    ),
+)
+
+CUDA: Final = Dialect(
+    name="cuda",
+    prelude=_INTEGERS.format(long="long long", suffix="LL")
+    + "#define INFINITY __int_as_float(0x7f800000)\n#define NAN __int_as_float(0x7fc00000)\n"
+    "#define static static __device__\n",
+    kernel='extern "C" __global__ void __launch_bounds__({threads})',
+    spaces={},
+    shared="__shared__",
+    restrict="__restrict__",
+    indices={
+        f"{kind}.{letter}": f"(int){kind}.{letter}"
+        for kind in ("blockIdx", "threadIdx")
+        for letter in "xyz"
+    },
+    barrier="__syncthreads()",
+    float_suffix="f",
+    keywords=frozenset(
+        """
+        asm catch class const_cast delete dynamic_cast explicit export friend mutable namespace
+        new operator private protected public reinterpret_cast static_cast template this throw
+        try typeid typename using virtual threadIdx blockIdx blockDim gridDim warpSize
+        """.split()  # noqa: SIM905, a table of words reads best as words
+    ),
+)
+
+DIALECTS: Final = {dialect.name: dialect for dialect in (OPENCL, CUDA)}

@@ -1,0 +1,153 @@
+"""Kernels in a C of a device: where it differs from the C of the host."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from tilewright.error import CodegenError
+from tilewright.ir.convert import as_expr
+from tilewright.ir.dtype import DType, PointerType
+from tilewright.ir.expr import Call, Expr, IntImm, Var
+from tilewright.target.codegen import MATH, EmitterTable
+from tilewright.target.codegen.c import calls, expressions, statements  # noqa: F401, emitters
+from tilewright.target.codegen.c.emitter import FunctionEmitter, Precedence, Text
+from tilewright.target.codegen.c.emitter import emits as emits_c
+from tilewright.target.codegen.c.types import memory_type, value_type
+from tilewright.target.codegen.device.dialect import Dialect
+from tilewright.tir.buffer import storage_scope
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.numerics import KERNELS
+from tilewright.tir.stmt import Allocate, AssertStmt, AttrStmt, Stmt
+from tilewright.tir.transform.device.barriers import axes_and_body, is_axis
+from tilewright.tir.transform.device.thread_axes import THREADS, Axis
+
+emits = EmitterTable(emits_c)
+"""Registers what is written otherwise than in the C of the host."""
+
+
+class KernelEmitter(FunctionEmitter):
+    """Writes one kernel.
+
+    Attributes:
+        dialect: the language.
+        shared: declarations of the memory of a block, which stand at the start of the kernel.
+    """
+
+    table = emits
+
+    def __init__(self, helpers: dict[str, str], dialect: Dialect) -> None:
+        super().__init__(helpers)
+        self.dialect, self.target = dialect, dialect.name
+        self.shared: list[str] = []
+        self.names.reserve(dialect.keywords | MATH | {"rsqrt", "rsqrtf"})
+
+    def library(self, name: str, dtype: DType, args: Sequence[Expr]) -> str:
+        end = "" if dtype.bits == 64 else self.dialect.float_suffix
+        return f"{name}{end}({self.arguments(tuple(args))})"
+
+    def pointer_type(self, pointer: Var, element: DType) -> str:
+        return f"{self.dialect.space_of(storage_scope(pointer))}{memory_type(element)}*"
+
+
+def write_kernel(name: str, func: PrimFunc, dialect: Dialect, helpers: dict[str, str]) -> str:
+    """The definition of a kernel.
+
+    Args:
+        name: of the kernel.
+        func: what it does, with its axes around.
+        dialect: the language.
+        helpers: sources of helper functions by name, to which those are added that it calls.
+    """
+    emitter = KernelEmitter(helpers, dialect)
+    axes, body = axes_and_body(func.body)
+    restrict = f" {dialect.restrict}" if func.attrs.get("tir.noalias", False) else ""
+    parameters = ", ".join(_parameter(emitter, param, restrict) for param in func.params)
+    for axis in axes:
+        extent = f" of {axis.extent.value}" if isinstance(axis.extent, IntImm) else ""
+        line = f"const {value_type(axis.var.dtype)} {emitter.names.define(axis.var)}"
+        emitter.line(
+            f"{line} = {dialect.indices[axis.tag]};{f'  // {extent[1:]}' if extent else ''}"
+        )
+        emitter.analyzer.bind_range(axis.var, IntImm(axis.var.dtype, 0), axis.extent)
+    emitter.statement(body)
+    head = f"{kernel_head(axes, dialect)} {name}({parameters}) {{"
+    return "\n".join([head, *emitter.shared, *emitter.lines, "}"])
+
+
+def kernel_head(axes: Sequence[Axis], dialect: Dialect) -> str:
+    """What the definition of a kernel begins with.
+
+    Raises:
+        CodegenError: for a number of threads that is not a constant.
+    """
+    shape = [1, 1, 1]
+    for axis in axes:
+        if axis.tag in THREADS:
+            if not isinstance(axis.extent, IntImm):
+                raise CodegenError(
+                    f"target {dialect.name}: {axis.extent} threads along {axis.tag}: the number of "
+                    "threads of a block is a constant; split the loop, and bind the outer part to "
+                    "blockIdx"
+                )
+            shape[THREADS.index(axis.tag)] = axis.extent.value
+    return dialect.kernel.format(threads=math.prod(shape), shape=", ".join(map(str, shape)))
+
+
+def _parameter(emitter: KernelEmitter, param: Var, restrict: str) -> str:
+    annotation, name = param.type_annotation, emitter.names.define(param)
+    if not isinstance(annotation, PointerType):
+        return f"{value_type(param.dtype)} {name}"
+    return f"{emitter.pointer_type(param, annotation.element_type.dtype)}{restrict} {name}"
+
+
+@emits(AttrStmt)
+def _attribute(emitter: KernelEmitter, stmt: AttrStmt) -> None:
+    if is_axis(stmt):
+        raise CodegenError(f"target {emitter.target}: a kernel starts inside of another one")
+    emitter.statement(stmt.body)
+
+
+@emits(Allocate)
+def _allocate(emitter: KernelEmitter, stmt: Allocate) -> None:
+    scope, name = storage_scope(stmt.buffer_var), emitter.names.define(stmt.buffer_var)
+    if not all(isinstance(extent, IntImm) for extent in stmt.extents):
+        raise CodegenError(
+            f"target {emitter.target}: memory inside of a kernel has a constant size, and that of "
+            f"{stmt.buffer_var.name} is {' * '.join(map(str, stmt.extents))}"
+        )
+    size = max(math.prod(extent.value for extent in stmt.extents), 1)  # type: ignore[attr-defined]
+    declaration = f"{memory_type(stmt.dtype)} {name}[{size}];"
+    if scope.startswith("shared"):
+        emitter.shared.append(f"  {emitter.dialect.shared} {declaration}")
+    else:
+        emitter.line(declaration)
+    emitter.statement(stmt.body)
+
+
+@emits(AssertStmt)
+def _assertion(emitter: KernelEmitter, stmt: AssertStmt) -> Stmt:
+    raise CodegenError(
+        f"target {emitter.target}: a kernel cannot report that {stmt.message} failed; check it "
+        "before, outside of the loops over threads"
+    )
+
+
+@emits("tir.tvm_storage_sync")
+def _barrier(emitter: KernelEmitter, call: Call) -> Text:
+    del call
+    return Text(emitter.dialect.barrier)
+
+
+@emits(*(f"tir.{name}" for name in (*KERNELS, "rsqrt") if name != "sigmoid"))
+def _function(emitter: KernelEmitter, call: Call) -> Text:
+    """Devices have these themselves."""
+    name = call.op.name.removeprefix("tir.")  # type: ignore[attr-defined]
+    return emitter.round(call.dtype, Text(emitter.library(name, call.dtype, call.args)))
+
+
+@emits("tir.sigmoid")
+def _sigmoid(emitter: KernelEmitter, call: Call) -> Text:
+    opposite = as_expr(-call.args[0])
+    power = emitter.library("exp", call.dtype, (opposite,))
+    return emitter.round(call.dtype, Text(f"1 / (1 + {power})", Precedence.PRODUCT))

@@ -1,0 +1,284 @@
+"""Threads of a block wait for each other where one needs what another one did.
+
+Between two accesses of the same element by different threads, one of which writes, all threads of
+the block have to meet: a barrier, ``tvm_storage_sync("shared")``. It stands before the later of the
+two, in the innermost loop around both; and at the start of a loop whose iterations need it:
+
+    for k_0 in range(8):                        for k_0 in range(8):
+        A_shared[i_1] = A[...]                      barrier
+        B[...] += A_shared[31 - i_1]     ->         A_shared[i_1] = A[...]
+                                                    barrier
+                                                    B[...] += A_shared[31 - i_1]
+
+Which elements threads access is decided by integer sets; see `thread_conflicts`. All threads of a
+block come to a barrier or none does, so that it never stands under a condition on the thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from tilewright.error import LoweringError
+from tilewright.ir.expr import Expr, IntImm, Var
+from tilewright.ir.node import Node
+from tilewright.ir.rewrite import Rewriter, walk
+from tilewright.tir.buffer import BufferLoad
+from tilewright.tir.expr import IterVar
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.op.gpu import tvm_storage_sync
+from tilewright.tir.stmt import (
+    Allocate,
+    AttrStmt,
+    DeclBuffer,
+    Evaluate,
+    For,
+    IfThenElse,
+    LetStmt,
+    SeqStmt,
+    Stmt,
+    While,
+    seq,
+)
+from tilewright.tir.transform.building.statements import statements
+from tilewright.tir.transform.device.thread_axes import THREAD_EXTENT, THREADS, Axis
+from tilewright.tir.transform.device.thread_conflicts import (
+    Access,
+    ThreadConflicts,
+    accesses_in,
+    is_of_block,
+    is_private,
+)
+
+SYNC: Final = "tir.tvm_storage_sync"
+
+
+def insert_barriers(func: PrimFunc) -> PrimFunc:
+    """`func` with the barriers that the threads of its kernels need.
+
+    Raises:
+        LoweringError: if threads would have to wait for each other where not all of them come, or
+            threads of different blocks, which cannot wait for each other.
+    """
+    if not any(is_axis(stmt) for stmt in statements(func.body)):
+        return func
+    return func.with_body(_Kernels()(func.body))
+
+
+def is_axis(stmt: Stmt) -> bool:
+    """Whether `stmt` says over which blocks or threads its body runs."""
+    return isinstance(stmt, AttrStmt) and stmt.attr_key == THREAD_EXTENT
+
+
+def axes_and_body(kernel: Stmt) -> tuple[list[Axis], Stmt]:
+    """The axes of a kernel, the outermost first, and what each thread does."""
+    axes: list[Axis] = []
+    while isinstance(kernel, AttrStmt) and is_axis(kernel):
+        assert isinstance(kernel.node, IterVar)
+        axes.append(Axis(kernel.node.thread_tag, kernel.node.var, kernel.value))
+        kernel = kernel.body
+    return axes, kernel
+
+
+class _Kernels(Rewriter):
+    def AttrStmt(self, stmt: AttrStmt) -> Stmt:
+        if not is_axis(stmt):
+            return stmt.map_children(self)
+        axes, body = axes_and_body(stmt)
+        changed = _Barriers(axes).inserted(body)
+        return _with_body(stmt, body, changed)
+
+
+def _with_body(stmt: Stmt, body: Stmt, changed: Stmt) -> Stmt:
+    """The attributes of a kernel around another body."""
+    if stmt is body:
+        return changed
+    assert isinstance(stmt, AttrStmt)
+    return stmt.replace(body=_with_body(stmt.body, body, changed))
+
+
+class _Scan:
+    """What is known of a statement, with its barriers.
+
+    Attributes:
+        stmt: the statement.
+        first: accesses that may run before any barrier in it.
+        last: accesses that no barrier in it follows for certain.
+        has_barrier: whether threads certainly meet in it.
+    """
+
+    def __init__(
+        self, stmt: Stmt, first: Sequence[Access], last: Sequence[Access], has_barrier: bool
+    ) -> None:
+        self.stmt, self.has_barrier = stmt, has_barrier
+        self.first, self.last = list(first), list(last)
+
+
+class _Barriers:
+    """Inserts the barriers of one kernel."""
+
+    def __init__(self, axes: Sequence[Axis]) -> None:
+        self._conflicts = ThreadConflicts(axes)
+        self._varying = {axis.var for axis in axes if axis.tag in THREADS}
+
+    def inserted(self, body: Stmt) -> Stmt:
+        """The body of the kernel with barriers."""
+        scan = self._scan(body)
+        self._require_one_kernel(accesses_in(body))
+        return scan.stmt
+
+    def _require_one_kernel(self, accesses: Sequence[Access]) -> None:
+        accesses = [access for access in accesses if not is_of_block(access.buffer)]
+        for number, first in enumerate(accesses):
+            for second in accesses[number:]:
+                if self._conflicts.among_blocks(first, second):
+                    name = first.buffer.name
+                    raise LoweringError(
+                        f"{name}: threads of two blocks access the same element, one of them "
+                        "writes, and blocks do not wait for each other; compute it in loops of its "
+                        "own, which become a kernel of their own, or bind other loops to blocks"
+                    )
+
+    # --- statements -------------------------------------------------------------------------
+
+    def _scan(self, stmt: Stmt) -> _Scan:
+        if isinstance(stmt, SeqStmt):
+            return self._sequence(stmt)
+        if isinstance(stmt, (Allocate, AttrStmt, DeclBuffer)):
+            scan = self._scan(stmt.body)
+            return self._around(stmt, scan, body=scan.stmt)
+        if isinstance(stmt, LetStmt):
+            return self._let(stmt)
+        if isinstance(stmt, For):
+            return self._loop(stmt)
+        if isinstance(stmt, IfThenElse) and not self._varies(stmt.condition):
+            return self._branches(stmt)
+        if isinstance(stmt, Evaluate) and getattr(stmt.value, "op", None) is not None:
+            op = stmt.value.op  # type: ignore[attr-defined]
+            if getattr(op, "name", "") == SYNC:
+                return _Scan(stmt, (), (), True)
+        return self._together(stmt)
+
+    @staticmethod
+    def _around(stmt: Stmt, scan: _Scan, **changed: Stmt) -> _Scan:
+        same = all(getattr(stmt, name) is value for name, value in changed.items())
+        return _Scan(
+            stmt if same else stmt.replace(**changed), scan.first, scan.last, scan.has_barrier
+        )
+
+    def _together(self, stmt: Stmt) -> _Scan:
+        """A statement in which no barrier can stand."""
+        if isinstance(stmt, (IfThenElse, While)):
+            inner = _Barriers.__new__(_Barriers)
+            inner._conflicts, inner._varying = self._conflicts, self._varying
+            for part in (
+                (stmt.body,) if isinstance(stmt, While) else (stmt.then_case, stmt.else_case)
+            ):
+                if part is not None and inner._scan(part).stmt is not part:
+                    raise LoweringError(
+                        "threads would have to wait for each other where only some of them come: "
+                        f"under the condition {stmt.condition}"
+                    )
+        accesses = accesses_in(stmt)
+        return _Scan(stmt, accesses, accesses, False)
+
+    def _sequence(self, stmt: SeqStmt) -> _Scan:
+        parts: list[Stmt] = []
+        first: list[Access] = []
+        waiting: list[Access] = []
+        has_barrier = False
+        for child in stmt.seq:
+            scan = self._scan(child)
+            if self._meet(waiting, scan.first):
+                parts.append(_barrier())
+                waiting, has_barrier = [], True
+            if not has_barrier:
+                first += scan.first
+            waiting = scan.last if scan.has_barrier else [*waiting, *scan.last]
+            has_barrier |= scan.has_barrier
+            parts.append(scan.stmt)
+        same = len(parts) == len(stmt.seq) and all(map(_same, parts, stmt.seq))
+        return _Scan(stmt if same else seq(*parts), first, waiting, has_barrier)
+
+    def _let(self, stmt: LetStmt) -> _Scan:
+        if self._varies(stmt.value):
+            self._varying.add(stmt.var)
+        scan = self._scan(stmt.body)
+        loaded = accesses_in(Evaluate(stmt.value))
+        inside = _Scan(
+            scan.stmt,
+            [*loaded, *(access.inside(stmt) for access in scan.first)],
+            [*(loaded if not scan.has_barrier else ()), *(a.inside(stmt) for a in scan.last)],
+            scan.has_barrier,
+        )
+        return self._around(stmt, inside, body=scan.stmt)
+
+    def _loop(self, stmt: For) -> _Scan:
+        if self._varies(stmt.min) or self._varies(stmt.extent):
+            self._varying.add(stmt.loop_var)
+            return self._loop_of_some(stmt)
+        scan = self._scan(stmt.body)
+        first = [access.inside(stmt) for access in scan.first]
+        last = [access.inside(stmt) for access in scan.last]
+        body, has_barrier = scan.stmt, scan.has_barrier
+        if self._meet(last, first):  # of another iteration
+            body, has_barrier, first = seq(_barrier(), body), True, []
+        # A loop without iterations has no barrier.
+        runs = isinstance(stmt.extent, IntImm) and stmt.extent.value > 0
+        scan = _Scan(stmt, first, last, has_barrier and runs)
+        return self._around(stmt, scan, body=body)
+
+    def _loop_of_some(self, stmt: For) -> _Scan:
+        """A loop to whose iterations not all threads come."""
+        if self._scan(stmt.body).stmt is not stmt.body:
+            raise LoweringError(
+                f"threads would have to wait for each other in loop {stmt.loop_var.name}, which "
+                "has not as many iterations for all of them"
+            )
+        accesses = accesses_in(stmt)
+        return _Scan(stmt, accesses, accesses, False)
+
+    def _branches(self, stmt: IfThenElse) -> _Scan:
+        scans = [self._scan(part) for part in (stmt.then_case, stmt.else_case) if part is not None]
+        both = len(scans) == 2 and all(scan.has_barrier for scan in scans)
+        loaded = accesses_in(Evaluate(stmt.condition))
+        scan = _Scan(
+            stmt,
+            [*loaded, *_under(stmt, scans, "first")],
+            [*(() if both else loaded), *_under(stmt, scans, "last")],
+            both,
+        )
+        cases = dict(zip(("then_case", "else_case"), (s.stmt for s in scans), strict=False))
+        return self._around(stmt, scan, **cases)
+
+    # --- questions --------------------------------------------------------------------------
+
+    def _meet(self, earlier: Iterable[Access], later: Sequence[Access]) -> bool:
+        """Whether a thread must wait for others between some accesses and later ones."""
+        return any(self._conflicts.among_threads(one, other) for one in earlier for other in later)
+
+    def _varies(self, expr: Expr) -> bool:
+        """Whether the value may be another one for another thread of the block."""
+        return any(self._varies_itself(node) for node in walk(expr))
+
+    def _varies_itself(self, node: Node) -> bool:
+        if isinstance(node, Var):
+            return node in self._varying
+        return isinstance(node, BufferLoad) and is_private(node.buffer)
+
+
+def _under(stmt: IfThenElse, scans: Sequence[_Scan], part: str) -> list[Access]:
+    """Accesses of branches, each under its condition."""
+    return [
+        access.where(stmt.condition, bool(number))
+        for number, scan in enumerate(scans)
+        for access in getattr(scan, part)
+    ]
+
+
+def _same(one: object, other: object) -> bool:
+    return one is other
+
+
+def _barrier() -> Stmt:
+    return Evaluate(tvm_storage_sync("shared"))

@@ -1,0 +1,180 @@
+"""A function that starts kernels, and the kernels, become functions of their own.
+
+Before::                                        After::
+
+    def main(A, B):                                 def main(A, B):
+        launch i_0 over blockIdx.x in range(8):         call_packed("main_kernel", A, B, 8, 32)
+            launch i_1 over threadIdx.x in range(32):
+                B[i_0 * 32 + i_1] = ...             def main_kernel(A, B):
+                                                        launch i_0 over blockIdx.x ...
+
+A kernel takes the pointers and numbers that it mentions, and a launch passes the extents of its
+axes after them, the outermost first. Memory that several kernels use is taken from the device.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tilewright.error import LoweringError
+from tilewright.ir.convert import as_expr, const
+from tilewright.ir.dtype import HANDLE, VOID, DType
+from tilewright.ir.expr import Call, Expr, StringImm, Var
+from tilewright.ir.module import BaseFunc, GlobalVar, IRModule
+from tilewright.ir.node import Node
+from tilewright.ir.op import Op
+from tilewright.ir.rewrite import Rewriter, Visitor
+from tilewright.ir.structural import structural_hash
+from tilewright.ir.unique_names import UniqueNames
+from tilewright.tir.buffer import BufferLoad
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.stmt import (
+    Allocate,
+    AllocateConst,
+    AttrStmt,
+    BufferStore,
+    Evaluate,
+    For,
+    LetStmt,
+    Stmt,
+    seq,
+)
+from tilewright.tir.transform.device.barriers import axes_and_body, is_axis
+
+LAUNCH_AXES: Final = "tir.kernel_launch_params"
+"""The attribute of a kernel: the tags of its axes, the outermost first."""
+
+KERNEL_SYMBOL: Final = "tir.kernel_symbol"
+"""The attribute of a kernel: the registered function that starts it."""
+
+PACKED: Final = "tir.tvm_call_packed"
+
+
+def split_kernels(module: IRModule, kind: str) -> IRModule:
+    """A module in which kernels are functions of their own, with the attribute `LAUNCH_AXES`.
+
+    The same kernels are started by registered functions of the same name in every process. Memory
+    is taken and given back by ``tilewright.<kind>.allocate`` and ``.release``.
+
+    Args:
+        module: functions over flat memory, whose kernels have barriers.
+        kind: the kind of target.
+
+    Raises:
+        LoweringError: for a function that accesses memory of the device outside of a kernel.
+    """
+    names, prefix = UniqueNames(), f"tilewright.{kind}.{structural_hash(module):016x}."
+    kernels: dict[GlobalVar, PrimFunc] = {}
+    functions: dict[GlobalVar, BaseFunc] = {}
+    for var, func in module.functions.items():
+        if isinstance(func, PrimFunc):
+            split = _Split(var.name_hint, func, names, kind, prefix)
+            functions[var] = func.with_body(split(func.body))
+            kernels |= split.kernels
+        else:
+            functions[var] = func
+    return IRModule({**functions, **kernels}, module.attrs, module.global_infos)
+
+
+class _Split(Rewriter):
+    def __init__(
+        self, name: str, func: PrimFunc, names: UniqueNames, kind: str, prefix: str
+    ) -> None:
+        self.kernels: dict[GlobalVar, PrimFunc] = {}
+        self._name, self._func, self._names = name, func, names
+        self._kind, self._prefix = kind, prefix
+
+    def AttrStmt(self, stmt: AttrStmt) -> Stmt:
+        if not is_axis(stmt):
+            return stmt.map_children(self)
+        name = self._names.unique(f"{self._name}_kernel")
+        axes, _ = axes_and_body(stmt)
+        params = free_variables(stmt, [p.data for p in self._func.buffer_map.values()])
+        attrs = {
+            "global_symbol": name,
+            "tir.noalias": self._func.attrs.get("tir.noalias", False),
+            LAUNCH_AXES: [axis.tag for axis in axes],
+            KERNEL_SYMBOL: self._prefix + name,
+        }
+        self.kernels[GlobalVar(name)] = PrimFunc(tuple(params), stmt, None, {}, attrs)
+        extents = (axis.extent for axis in axes)
+        return Evaluate(_call(VOID, self._prefix + name, *params, *extents))
+
+    # --- memory -----------------------------------------------------------------------------
+
+    def Allocate(self, stmt: Allocate) -> Stmt:
+        size: Expr = const(stmt.dtype.itemsize, "int64")
+        for extent in stmt.extents:
+            size = as_expr(size * extent.astype("int64"))
+        pointer = _call(HANDLE, f"tilewright.{self._kind}.allocate", size)
+        release = _call(VOID, f"tilewright.{self._kind}.release", stmt.buffer_var)
+        return LetStmt(stmt.buffer_var, pointer, seq(self(stmt.body), Evaluate(release)))
+
+    def AllocateConst(self, stmt: AllocateConst) -> Stmt:
+        raise LoweringError(
+            f"{self._name}: the constant {stmt.buffer_var.name} cannot be used by kernels; pass it "
+            "as an argument"
+        )
+
+    def BufferStore(self, access: BufferStore | BufferLoad) -> Stmt:
+        raise LoweringError(
+            f"{self._name}: {access.buffer.name} is accessed by a statement that no loop over "
+            "threads is around: bind a loop around it to blockIdx.x or threadIdx.x"
+        )
+
+    BufferLoad = BufferStore
+
+
+def _call(dtype: DType, name: str, *arguments: Expr) -> Call:
+    """A call of a registered function."""
+    return Call(dtype, Op.get(PACKED), (StringImm(name), *arguments))
+
+
+def free_variables(stmt: Stmt, first: list[Var]) -> list[Var]:
+    """The variables that `stmt` mentions and does not define, those of `first` in front."""
+    finder = _FreeVariables()
+    finder.visit(stmt)
+    found = finder.found
+    ordered = dict.fromkeys(var for var in first if var in found)
+    return [*(ordered | found)]
+
+
+class _FreeVariables(Visitor):
+    def __init__(self) -> None:
+        self.found: dict[Var, None] = {}
+        self._bound: set[Var] = set()
+
+    def Var(self, var: Var) -> None:
+        if var not in self._bound:
+            self.found[var] = None
+
+    SizeVar = Var
+
+    def BufferLoad(self, access: BufferLoad | BufferStore) -> None:
+        self.Var(access.buffer.data)
+        self.visit_children(access)
+
+    BufferStore = BufferLoad
+
+    def _binding(self, var: Var, node: Node) -> None:
+        self._bound.add(var)
+        self.visit_children(node)
+
+    def For(self, loop: For) -> None:
+        self._binding(loop.loop_var, loop)
+
+    def LetStmt(self, let: LetStmt) -> None:
+        self._binding(let.var, let)
+
+    Let = LetStmt
+
+    def Allocate(self, stmt: Allocate | AllocateConst) -> None:
+        self._binding(stmt.buffer_var, stmt)
+
+    AllocateConst = Allocate
+
+    def AttrStmt(self, stmt: AttrStmt) -> None:
+        if is_axis(stmt):
+            self._binding(stmt.node.var, stmt)
+        else:
+            self.visit_children(stmt)

@@ -1,0 +1,195 @@
+"""Loops over the blocks and threads of a device become the axes of a kernel.
+
+Before::                                     After::
+
+    for i_0 in thread_binding(8, "blockIdx.x"):    launch i_0 over blockIdx.x in range(8):
+        for i_1 in thread_binding(32,                  launch i_1 over threadIdx.x in range(32):
+                                  "threadIdx.x"):          A_shared[i_1] = A[...]
+            for a in thread_binding(32,                    B[i_0 * 32 + i_1] = A_shared[31 - i_1]
+                                    "threadIdx.x"):
+                A_shared[a] = A[...]
+            B[i_0 * 32 + i_1] = A_shared[31 - i_1]
+
+All loops that are bound to an axis are that axis; inside of another one, a loop shares its work
+among the threads, and each of them has its part. Where a loop has fewer iterations than the axis
+has threads, a condition keeps the others away. What is outside of all loops of an axis is done by
+its first thread, if others see the result.
+
+The loops around are ``thread_extent`` attributes afterwards, the blocks first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from tilewright.error import LoweringError
+from tilewright.ir.arithmetic import logical_and
+from tilewright.ir.convert import as_expr, const
+from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
+from tilewright.ir.rewrite import Rewriter
+from tilewright.ir.structural import structural_equal
+from tilewright.tir.buffer import Range
+from tilewright.tir.expr import IterType, IterVar
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.stmt import (
+    AttrStmt,
+    BufferStore,
+    Evaluate,
+    For,
+    ForKind,
+    IfThenElse,
+    Stmt,
+)
+from tilewright.tir.substitute import substitute, variables_of
+from tilewright.tir.transform.building.statements import statements
+
+THREAD_EXTENT: Final = "thread_extent"
+"""The attribute of an `IterVar` that is an axis of a kernel; its value is the extent."""
+
+BLOCKS: Final = ("blockIdx.x", "blockIdx.y", "blockIdx.z")
+THREADS: Final = ("threadIdx.x", "threadIdx.y", "threadIdx.z")
+AXES: Final = (*BLOCKS[::-1], *THREADS[::-1])
+"""The axes of kernels, the outermost first."""
+
+VIRTUAL: Final = ("vthread", "vthread.x", "vthread.y", "vthread.z", "cthread")
+"""Threads that one thread of the device stands for, one after the other."""
+
+
+class Axis(NamedTuple):
+    """An axis of a kernel.
+
+    Attributes:
+        tag: such as ``"threadIdx.x"``.
+        var: the index of a thread or block along the axis.
+        extent: number of them.
+    """
+
+    tag: str
+    var: Var
+    extent: Expr
+
+
+def unify_thread_axes(func: PrimFunc) -> PrimFunc:
+    """`func` with kernels in place of loops that are bound to blocks and threads.
+
+    Raises:
+        LoweringError: for a loop that is bound to an unknown axis, for loops over an axis whose
+            extents are not known to fit together, or that depend on a thread.
+    """
+    if not any(is_bound(stmt) for stmt in statements(func.body)):
+        return func
+    return func.with_body(_Kernels()(func.body))
+
+
+def is_bound(stmt: Stmt) -> bool:
+    """Whether `stmt` is a loop over the blocks or threads of a device."""
+    return isinstance(stmt, For) and stmt.kind is ForKind.THREAD_BINDING
+
+
+def tag_of(loop: For) -> str:
+    """The axis that a loop is bound to."""
+    return loop.thread_binding.thread_tag if loop.thread_binding is not None else ""
+
+
+class _Kernels(Rewriter):
+    def For(self, loop: For) -> Stmt:
+        if not is_bound(loop):
+            return loop.map_children(self)
+        axes = {axis.tag: axis for axis in axes_of(loop)}
+        body = _Threads(axes)(loop)
+        for tag in reversed(AXES):
+            if tag in axes:
+                axis = axes[tag]
+                node = IterVar(Range.from_extent(axis.extent), axis.var, IterType.THREAD_INDEX, tag)
+                body = AttrStmt(node, THREAD_EXTENT, axis.extent, body)
+        return body
+
+
+def axes_of(kernel: For) -> Iterator[Axis]:
+    """The axes of all loops in a kernel; an axis is as long as the longest of them."""
+    loops: dict[str, list[For]] = {}
+    for stmt in statements(kernel):
+        if isinstance(stmt, For) and is_bound(stmt) and tag_of(stmt) not in VIRTUAL:
+            loops.setdefault(tag_of(stmt), []).append(stmt)
+    inner = {stmt.loop_var for stmt in statements(kernel) if isinstance(stmt, For)}
+    for tag, bound in loops.items():
+        if tag not in AXES:
+            raise LoweringError(
+                f"loop {bound[0].loop_var.name} is bound to {tag!r}; the axes of a device are "
+                f"{', '.join((*AXES[::-1], *VIRTUAL))}"
+            )
+        longest = bound[0].extent
+        for loop in bound[1:]:
+            longest = _longer(tag, longest, loop.extent)
+        changing = [var.name for var in variables_of(longest) if var in inner]
+        if changing:
+            raise LoweringError(
+                f"loop {bound[0].loop_var.name} is bound to {tag} and has {longest} iterations, "
+                f"which change with loop {changing[0]}: the number of threads is chosen before "
+                "they start; use the largest number, and a condition inside"
+            )
+        yield Axis(tag, bound[0].loop_var, longest)
+
+
+def _longer(tag: str, one: Expr, other: Expr) -> Expr:
+    if isinstance(one, IntImm) and isinstance(other, IntImm) and tag in THREADS:
+        return one if one.value >= other.value else other
+    if structural_equal(one, other):
+        return one
+    raise LoweringError(
+        f"two loops of a kernel are bound to {tag}, one of {one} iterations and one of {other}: "
+        "they cannot be the same threads; give them the same number, or bind one of them to "
+        "another axis"
+    )
+
+
+class _Threads(Rewriter):
+    """What one thread does."""
+
+    def __init__(self, axes: dict[str, Axis]) -> None:
+        self._axes = axes
+        self._inside: list[For] = []
+
+    def For(self, loop: For) -> Stmt:
+        if not is_bound(loop):
+            return loop.map_children(self)
+        tag = tag_of(loop)
+        if tag in VIRTUAL:
+            changed = loop.map_children(self)
+            return changed.replace(kind=ForKind.UNROLLED, thread_binding=None)
+        axis = self._axes[tag]
+        for outer in self._inside:
+            if tag_of(outer) == tag and not structural_equal(outer.extent, axis.extent):
+                raise LoweringError(
+                    f"loop {loop.loop_var.name} of {loop.extent} iterations is bound to {tag}, and "
+                    f"so is loop {outer.loop_var.name} of {outer.extent} iterations around it: "
+                    "some threads would never come to the inner one; give them the same number"
+                )
+        self._inside.append(loop)
+        body = self(loop.body)
+        self._inside.pop()
+        index: Expr = axis.var
+        if not is_const_int(loop.min, 0):
+            index = as_expr(axis.var + loop.min)
+        if index is not loop.loop_var:
+            body = substitute(body, {loop.loop_var: index})
+        if structural_equal(loop.extent, axis.extent):
+            return body
+        return IfThenElse(axis.var < loop.extent, body)
+
+    def BufferStore(self, store: BufferStore) -> Stmt:
+        return store if store.buffer.scope().startswith("local") else self._once(store)
+
+    def Evaluate(self, stmt: Evaluate) -> Stmt:
+        return stmt if isinstance(stmt.value, IntImm) else self._once(stmt)
+
+    def _once(self, stmt: Stmt) -> Stmt:
+        """`stmt`, done by one thread of the axes that it is in no loop of."""
+        condition: Expr | None = None
+        around = {tag_of(loop) for loop in self._inside}
+        for tag, axis in self._axes.items():
+            if tag not in around and not is_const_int(axis.extent, 1):
+                first = axis.var.equal(const(0, axis.var.dtype))
+                condition = first if condition is None else logical_and(condition, first)
+        return stmt if condition is None else IfThenElse(condition, stmt)

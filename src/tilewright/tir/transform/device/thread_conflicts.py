@@ -1,0 +1,218 @@
+"""Whether two threads may access the same element, by integer sets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tilewright.ir.expr import Call, Expr, Let, Var
+from tilewright.ir.node import Node
+from tilewright.ir.rewrite import Visitor
+from tilewright.tir.analysis.dependence.affine import Affine
+from tilewright.tir.analysis.dependence.solver import answers, limited, read_set
+from tilewright.tir.buffer import Buffer, BufferLoad
+from tilewright.tir.stmt import BufferStore, For, IfThenElse, LetStmt, Stmt
+from tilewright.tir.transform.device.thread_axes import BLOCKS, THREADS, Axis
+
+
+class Access(NamedTuple):
+    """A load or a store in a kernel.
+
+    Attributes:
+        buffer: what is accessed.
+        indices: where; empty for any element.
+        is_write: whether it is a store.
+        inner: the variables that may have another value in each execution: those of the loops
+            between it and the place where accesses are compared, and of definitions.
+        conditions: what holds there, and whether it is the opposite that holds.
+    """
+
+    buffer: Buffer
+    indices: tuple[Expr, ...]
+    is_write: bool
+    inner: tuple[For | LetStmt | Let, ...] = ()
+    conditions: tuple[tuple[Expr, bool], ...] = ()
+
+    def inside(self, node: For | LetStmt | Let) -> Access:
+        """The access as it is seen from outside of a loop or a definition."""
+        return self._replace(inner=(*self.inner, node))
+
+    def where(self, condition: Expr, negated: bool) -> Access:
+        """The access under a condition."""
+        return self._replace(conditions=(*self.conditions, (condition, negated)))
+
+
+def accesses_in(stmt: Stmt) -> list[Access]:
+    """What a statement accesses of the memory that threads share."""
+    collector = _Collector()
+    collector.visit(stmt)
+    return collector.accesses
+
+
+def is_private(buffer: Buffer) -> bool:
+    """Whether each thread has a buffer of its own."""
+    return buffer.scope().startswith("local")
+
+
+def is_of_block(buffer: Buffer) -> bool:
+    """Whether each block of threads has a buffer of its own."""
+    return buffer.scope().startswith("shared")
+
+
+class _Collector(Visitor):
+    def __init__(self) -> None:
+        self.accesses: list[Access] = []
+        self._inner: tuple[For | LetStmt | Let, ...] = ()
+        self._conditions: tuple[tuple[Expr, bool], ...] = ()
+
+    def _add(self, buffer: Buffer, indices: tuple[Expr, ...], is_write: bool) -> None:
+        if not is_private(buffer):
+            inner = self._inner[::-1]
+            self.accesses.append(Access(buffer, indices, is_write, inner, self._conditions))
+
+    def BufferLoad(self, load: BufferLoad) -> None:
+        self._add(load.buffer, load.indices, False)
+        self.visit_children(load)
+
+    def BufferStore(self, store: BufferStore) -> None:
+        self.visit_children(store)
+        self._add(store.buffer, store.indices, True)
+
+    def For(self, loop: For) -> None:
+        self.visit(loop.min)
+        self.visit(loop.extent)
+        self._within(loop, loop.body)
+
+    def LetStmt(self, let: LetStmt | Let) -> None:
+        self.visit(let.value)
+        self._within(let, let.body)
+
+    Let = LetStmt
+
+    def _within(self, node: For | LetStmt | Let, body: Node) -> None:
+        outer, self._inner = self._inner, (*self._inner, node)
+        self.visit(body)
+        self._inner = outer
+
+    def IfThenElse(self, stmt: IfThenElse) -> None:
+        self.visit(stmt.condition)
+        self._branches(stmt.condition, stmt.then_case, stmt.else_case)
+
+    def Call(self, call: Call) -> None:
+        if getattr(call.op, "name", "") == "tir.if_then_else":
+            condition, yes, no = call.args
+            self.visit(condition)
+            self._branches(condition, yes, no)
+        else:
+            self.visit_children(call)
+
+    def _branches(self, condition: Expr, yes: Node, no: Node | None) -> None:
+        outer = self._conditions
+        for body, negated in ((yes, False), (no, True)):
+            if body is not None:
+                self._conditions = (*outer, (condition, negated))
+                self.visit(body)
+        self._conditions = outer
+
+
+class ThreadConflicts:
+    """Finds accesses of two threads of which one does not wait for the other.
+
+    Args:
+        axes: those of the kernel.
+    """
+
+    def __init__(self, axes: Sequence[Axis]) -> None:
+        self._axes = axes
+
+    def among_threads(self, first: Access, second: Access) -> bool:
+        """Whether two threads of one block may access the same element, one of them writing.
+
+        What is too complicated to decide may be so.
+        """
+        return self._exists(first, second, THREADS, BLOCKS)
+
+    def among_blocks(self, first: Access, second: Access) -> bool:
+        """Whether threads of two blocks may access the same element, one of them writing."""
+        return self._exists(first, second, BLOCKS, ())
+
+    def _exists(
+        self, first: Access, second: Access, differing: Sequence[str], same: Sequence[str]
+    ) -> bool:
+        if first.buffer.data is not second.buffer.data or not first.is_write | second.is_write:
+            return False
+        apart = [axis.tag for axis in self._axes if axis.tag in differing]
+        if not apart:
+            return False
+        if first.buffer is not second.buffer or not first.indices or not second.indices:
+            return True
+        with limited():
+            found = answers(self._pairs)(first, second, apart, same)
+        return found is not False
+
+    def _pairs(
+        self, first: Access, second: Access, apart: Sequence[str], same: Sequence[str]
+    ) -> bool:
+        """Whether isl finds a pair of threads."""
+        sides = [
+            _Side(access, self._axes, letter, same)
+            for access, letter in ((first, "a"), (second, "b"))
+        ]
+        equal = [
+            f"{one} = {other}" for one, other in zip(*(s.elements for s in sides), strict=True)
+        ]
+        differ = " or ".join(f"{sides[0].name(tag)} != {sides[1].name(tag)}" for tag in apart)
+        names = [name for side in sides for name in side.names]
+        unknowns = [name for side in sides for name in side.unknowns]
+        known = [condition for side in sides for condition in side.conditions]
+        body = " and ".join([*equal, f"({differ})", *known])
+        if unknowns:
+            body = f"exists ({', '.join(unknowns)} : {body})"
+        parameters = dict.fromkeys(name for side in sides for name in side.parameters)
+        text = f"[{', '.join(parameters)}] -> {{ [{', '.join(names)}] : {body} }}"
+        return not read_set(text).is_empty()
+
+
+class _Side:
+    """One access as conditions of isl, its variables named apart from those of the other one.
+
+    Attributes:
+        elements: the indices.
+        names: the dimensions: the axes of the thread.
+        unknowns: other variables.
+        conditions: what is known of both.
+        parameters: the sizes.
+    """
+
+    def __init__(
+        self, access: Access, axes: Sequence[Axis], letter: str, same: Sequence[str]
+    ) -> None:
+        self._letter = letter
+        own = [axis for axis in axes if axis.tag not in same]
+        scope: dict[Var, object] = {axis.var: self.name(axis.tag) for axis in own}
+        for node in access.inner:
+            if isinstance(node, For):
+                scope[node.loop_var] = node
+            else:
+                scope[node.var] = node.value
+        affine = Affine(scope)  # type: ignore[arg-type]
+        elements = [affine.text(index) for index in access.indices]
+        conditions = [affine.formula(*condition) for condition in access.conditions]
+        for axis in own:
+            name = self.name(axis.tag)
+            conditions.append(f"0 <= {name} < {affine.text(axis.extent)}")
+        renamed = {name: f"{letter}_{name}" for name in affine.unknowns}
+        self.elements = [_renamed(text, renamed) for text in elements]
+        self.conditions = [_renamed(text, renamed) for text in (*conditions, *affine.constraints)]
+        self.unknowns = list(renamed.values())
+        self.names = [self.name(axis.tag) for axis in own]
+        self.parameters = affine.parameters
+
+    def name(self, tag: str) -> str:
+        """The dimension of an axis."""
+        return f"{self._letter}_{tag.replace('.', '_')}"
+
+
+def _renamed(text: str, names: dict[str, str]) -> str:
+    return re.sub(r"\w+", lambda word: names.get(word[0], word[0]), text)

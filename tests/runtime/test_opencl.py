@@ -1,0 +1,230 @@
+"""Arrays and kernels on OpenCL devices."""
+
+import gc
+import os
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import tilewright as tvm
+from tilewright import te, tir
+from tilewright.error import ArgumentValueError, DeviceError
+from tilewright.runtime import device_driver
+from tilewright.script import tir as T
+
+DEVICE = tvm.opencl(0)
+
+
+def on_device(values):
+    return tvm.nd.array(values, DEVICE)
+
+
+# --- arrays -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16", "int8", "bool"])
+def test_arrays_go_to_the_device_and_back(dtype):
+    values = np.arange(12).reshape(3, 4) % 2
+    array = tvm.nd.empty((3, 4), dtype, DEVICE).copyfrom(values)
+    assert array.device == DEVICE
+    np.testing.assert_array_equal(array.numpy().astype(int), values)
+    np.testing.assert_array_equal(array.copyto(tvm.cpu()).numpy().astype(int), values)
+
+
+def test_elements_can_be_read_and_set():
+    array = on_device(np.zeros((3, 4), "float32"))
+    array[1, 2] = 7
+    assert array[1].tolist() == [0, 0, 7, 0]
+    assert "opencl(0)" in repr(array)
+    restored = pickle.loads(pickle.dumps(array))
+    assert restored.device == DEVICE
+    assert restored.numpy()[1, 2] == 7
+
+
+def test_memory_is_given_back():
+    before = len(device_driver.driver_of(4)._memory)
+    array = on_device(np.zeros(100, "float32"))
+    view = array._create_view((10,), relative_byte_offset=40)
+    view[0] = 3
+    assert array[10] == 3
+    del array, view
+    gc.collect()
+    assert len(device_driver.driver_of(4)._memory) == before
+
+
+def test_a_device_that_is_not_there():
+    assert not tvm.opencl(99).exist
+    with pytest.raises(DeviceError, match=r"there is no device opencl\(99\): this machine has"):
+        tvm.nd.empty((3,), "float32", tvm.opencl(99))
+
+
+# --- kernels ------------------------------------------------------------------------------------
+
+
+def matmul(n=32):
+    """A product in tiles of 8 rows and columns, which come into shared memory."""
+    a, b = (te.placeholder((n, n), name=name) for name in "AB")
+    k = te.reduce_axis((0, n), name="k")
+    c = te.compute((n, n), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
+    sch = tir.Schedule(te.create_prim_func([a, b, c]))
+    block = sch.get_block("C")
+    local = sch.cache_write(block, 0, "local")
+    i, j, k = sch.get_loops(block)
+    by, ty, i = sch.split(i, [None, 4, 2])
+    bx, tx, j = sch.split(j, [None, 4, 2])
+    k, inner = sch.split(k, [None, 8])
+    sch.reorder(by, bx, ty, tx, k, inner, i, j)
+    sch.reverse_compute_at(local, tx)
+    for loop, axis in ((by, "blockIdx.y"), (bx, "blockIdx.x"), (ty, "threadIdx.y")):
+        sch.bind(loop, axis)
+    sch.bind(tx, "threadIdx.x")
+    for operand in (0, 1):
+        shared = sch.cache_read(block, operand, "shared")
+        sch.compute_at(shared, k)
+        _, y, x = sch.split(sch.fuse(*sch.get_loops(shared)[-2:]), [None, 4, 4])
+        sch.bind(y, "threadIdx.y")
+        sch.bind(x, "threadIdx.x")
+    sch.decompose_reduction(block, k)
+    return sch.mod
+
+
+def test_a_product_through_shared_memory():
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(2, 32, 32)).astype("float32")
+    module = tvm.build(matmul(), target="opencl")
+    result = on_device(np.zeros((32, 32), "float32"))
+    module(on_device(a), on_device(b), result)
+    np.testing.assert_allclose(result.numpy(), a @ b, rtol=1e-4, atol=1e-5)
+    source = module.imported_modules[0].get_source()
+    assert "__local float A_shared[64];" in source
+    assert source.count("barrier(CLK_LOCAL") == 2
+
+
+def test_a_library_brings_its_kernels(tmp_path):
+    tvm.build(matmul(), target="opencl").export_library(tmp_path / "matmul.so")
+    code = (
+        "import numpy as np, tilewright as tvm\n"
+        f"f = tvm.runtime.load_module({str(tmp_path / 'matmul.so')!r})['main']\n"
+        "a = np.eye(32, dtype='float32') * 2\n"
+        "A, B, C = (tvm.nd.array(a, tvm.opencl(0)) for _ in range(3))\n"
+        "f(A, B, C)\n"
+        "assert (C.numpy() == a * 2).all()\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_several_kernels_with_memory_in_between():
+    a = te.placeholder((64,), name="A")
+    b = te.compute((64,), lambda i: te.exp(a[i]), name="B")
+    c = te.compute((64,), lambda i: b[63 - i] + 1.0, name="C")
+    s = te.create_schedule(c.op)
+    for tensor in (b, c):
+        block, thread = s[tensor].split(tensor.op.axis[0], factor=16)
+        s[tensor].bind(block, te.thread_axis("blockIdx.x"))
+        s[tensor].bind(thread, te.thread_axis("threadIdx.x"))
+    module = tvm.build(s, [a, c], target="opencl")
+    values = np.linspace(-1, 1, 64, dtype="float32")
+    result = on_device(np.zeros(64, "float32"))
+    module(on_device(values), result)
+    np.testing.assert_allclose(result.numpy(), np.exp(values)[::-1] + 1, rtol=1e-5)
+    before = len(device_driver.driver_of(4)._memory)
+    module(on_device(values), result)
+    gc.collect()
+    assert len(device_driver.driver_of(4)._memory) == before
+
+
+def test_sizes_are_known_when_it_runs():
+    n = te.var("n")
+    a = te.placeholder((n,), name="A")
+    b = te.compute((n,), lambda i: a[i] * 2.0, name="B")
+    s = te.create_schedule(b.op)
+    block, thread = s[b].split(b.op.axis[0], factor=16)
+    s[b].bind(block, te.thread_axis("blockIdx.x"))
+    s[b].bind(thread, te.thread_axis("threadIdx.x"))
+    module = tvm.build(s, [a, b], target="opencl")
+    for size in (0, 1, 16, 37):
+        values = np.arange(size, dtype="float32")
+        result = on_device(np.zeros(size, "float32"))
+        module(on_device(values), result)
+        np.testing.assert_array_equal(result.numpy(), values * 2)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "int8", "int64"])
+def test_narrow_and_wide_numbers(dtype):
+    @T.prim_func
+    def main(A: T.Buffer((40,), dtype), B: T.Buffer((40,), dtype)):
+        T.func_attr({"global_symbol": "main"})
+        for i in T.thread_binding(40, thread="threadIdx.x"):
+            B[i] = (A[i] + A[39 - i]) * A[i]
+
+    values = (np.arange(40) % 7).astype("float32")
+    a = tvm.nd.empty((40,), dtype, DEVICE).copyfrom(values)
+    b = tvm.nd.empty((40,), dtype, DEVICE)
+    tvm.build(main, target="opencl")(a, b)
+    expected = (values + values[::-1]) * values
+    np.testing.assert_array_equal(b.numpy().astype("float32"), expected)
+
+
+def test_mathematical_functions():
+    names = ["exp", "log", "sqrt", "tanh", "sigmoid", "erf", "sin", "rsqrt", "log1p", "floor"]
+    functions = {name: getattr(te, name) for name in names}
+    a = te.placeholder((16,), name="A")
+    outputs = [te.compute((16,), lambda i, f=f: f(a[i]), name=n) for n, f in functions.items()]
+    s = te.create_schedule([tensor.op for tensor in outputs])
+    for tensor in outputs:
+        s[tensor].bind(tensor.op.axis[0], te.thread_axis("threadIdx.x"))
+    values = np.linspace(0.1, 4, 16, dtype="float32")
+    results = [tvm.nd.empty((16,), "float32", DEVICE) for _ in names]
+    tvm.build(s, [a, *outputs], target="opencl")(on_device(values), *results)
+    expected = [np.empty(16, "float32") for _ in names]
+    tvm.build(te.create_schedule([t.op for t in outputs]), [a, *outputs])(values, *expected)
+    for name, found, wanted in zip(names, results, expected, strict=True):
+        np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-5, atol=1e-6, err_msg=name)
+
+
+def test_it_is_timed_until_the_device_is_done():
+    module = tvm.build(matmul(), target="opencl")
+    arrays = [on_device(np.zeros((32, 32), "float32")) for _ in range(3)]
+    result = module.time_evaluator("main", DEVICE, number=2, repeat=2)(*arrays)
+    assert len(result.results) == 2
+    assert result.min > 0
+
+
+def test_arrays_of_the_host_are_refused():
+    module = tvm.build(matmul(), target="opencl")
+    zeros = np.zeros((32, 32), "float32")
+    with pytest.raises(ArgumentValueError, match=r"argument 1 \(A\): the array is on a device"):
+        module(zeros, zeros, zeros)
+
+
+# --- races --------------------------------------------------------------------------------------
+
+RACES = """
+import sys
+import numpy as np
+import tilewright as tvm
+from tests.runtime.test_opencl import matmul
+from tilewright.target.codegen.device import dialect
+
+if sys.argv[1] == "without barriers":
+    changed = dialect.OPENCL._replace(barrier="mem_fence(CLK_LOCAL_MEM_FENCE)")
+    dialect.DIALECTS["opencl"] = changed
+arrays = [tvm.nd.array(np.ones((32, 32), "float32"), tvm.opencl(0)) for _ in range(3)]
+tvm.build(matmul(), target="opencl")(*arrays)
+arrays[2].numpy()
+"""
+
+
+@pytest.mark.parametrize("case", ["with barriers", "without barriers"])
+def test_a_simulator_finds_races_where_barriers_are_missing(tmp_path, case):
+    log = tmp_path / "log"
+    environment = {
+        **os.environ, "OCLGRIND_DATA_RACES": "1", "OCLGRIND_LOG": str(log),
+        "TILEWRIGHT_OPENCL_DEVICE": "oclgrind",
+    }  # fmt: skip
+    subprocess.run([sys.executable, "-c", RACES, case], check=True, env=environment)
+    found = log.read_text() if log.exists() else ""
+    assert ("data race" in found) is (case == "without barriers"), found[:2000]

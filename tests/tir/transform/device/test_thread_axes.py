@@ -1,0 +1,134 @@
+"""Loops over blocks and threads become the axes of kernels."""
+
+import pytest
+
+from tilewright.error import LoweringError
+from tilewright.script import tir as T
+from tilewright.tir.stmt import AttrStmt, For, ForKind, IfThenElse
+from tilewright.tir.transform.building.statements import statements
+from tilewright.tir.transform.device.thread_axes import unify_thread_axes
+
+
+def tags(func):
+    return [s.node.thread_tag for s in statements(func.body) if isinstance(s, AttrStmt)]
+
+
+def text(func):
+    return unify_thread_axes(func).script()
+
+
+def test_a_function_without_threads_stays_as_it_is():
+    @T.prim_func
+    def plain(A: T.Buffer((8,), "float32")):
+        for i in range(8):
+            A[i] = T.float32(0)
+
+    assert unify_thread_axes(plain) is plain
+
+
+def test_axes_are_around_the_kernel_blocks_first():
+    @T.prim_func
+    def kernel(A: T.Buffer((8, 4, 2), "float32")):
+        for i in T.thread_binding(8, thread="threadIdx.x"):
+            for j in T.thread_binding(4, thread="blockIdx.x"):
+                for k in T.thread_binding(2, thread="blockIdx.y"):
+                    A[i, j, k] = T.float32(0)
+
+    assert tags(unify_thread_axes(kernel)) == ["blockIdx.y", "blockIdx.x", "threadIdx.x"]
+
+
+def test_a_loop_inside_of_one_of_its_axis_is_shared_among_the_threads():
+    @T.prim_func
+    def kernel(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32")):
+        shared = T.alloc_buffer((32,), scope="shared")
+        for i in T.thread_binding(32, thread="threadIdx.x"):
+            for a in T.thread_binding(32, thread="threadIdx.x"):
+                shared[a] = A[a]
+            B[i] = shared[31 - i]
+
+    lines = text(kernel)
+    assert "shared[i] = A[i]" in lines
+    assert "thread_binding" not in lines
+
+
+def test_threads_that_a_loop_does_not_need_stay_away():
+    @T.prim_func
+    def kernel(A: T.Buffer((32,), "float32"), B: T.Buffer((20,), "float32")):
+        for i in T.thread_binding(32, thread="threadIdx.x"):
+            A[i] = T.float32(0)
+            for j in T.thread_binding(20, thread="threadIdx.x"):
+                B[j] = T.float32(1)
+
+    (condition,) = [
+        s for s in statements(unify_thread_axes(kernel).body) if isinstance(s, IfThenElse)
+    ]
+    assert str(condition.condition) == "i < 20"
+
+
+def test_what_is_outside_of_the_threads_is_done_once():
+    @T.prim_func
+    def kernel(A: T.Buffer((4,), "float32"), B: T.Buffer((4, 8), "float32")):
+        for i in T.thread_binding(4, thread="blockIdx.x"):
+            A[i] = A[i] + T.float32(1)
+            for j in T.thread_binding(8, thread="threadIdx.x"):
+                B[i, j] = T.float32(0)
+
+    assert "if j == 0:" in text(kernel)
+
+
+def test_virtual_threads_are_unrolled():
+    @T.prim_func
+    def kernel(A: T.Buffer((4, 8), "float32")):
+        for v in T.thread_binding(4, thread="vthread"):
+            for j in T.thread_binding(8, thread="threadIdx.x"):
+                A[v, j] = T.float32(0)
+
+    (loop,) = [s for s in statements(unify_thread_axes(kernel).body) if isinstance(s, For)]
+    assert loop.kind is ForKind.UNROLLED
+    assert loop.thread_binding is None
+
+
+def test_loops_of_different_lengths_inside_of_each_other_are_refused():
+    @T.prim_func
+    def kernel(A: T.Buffer((32,), "float32")):
+        for _i in T.thread_binding(8, thread="threadIdx.x"):
+            for j in T.thread_binding(32, thread="threadIdx.x"):
+                A[j] = T.float32(0)
+
+    with pytest.raises(LoweringError, match=r"loop j of 32 iterations is bound to threadIdx.x"):
+        unify_thread_axes(kernel)
+
+
+def test_blocks_of_different_numbers_are_refused():
+    @T.prim_func
+    def kernel(A: T.Buffer((8, 8), "float32")):
+        for i in T.thread_binding(8, thread="threadIdx.x"):
+            for j in T.thread_binding(8, thread="blockIdx.x"):
+                A[i, j] = T.float32(0)
+            for j in T.thread_binding(4, thread="blockIdx.x"):
+                A[i, j] = T.float32(0)
+
+    with pytest.raises(LoweringError, match="one of 8 iterations and one of 4"):
+        unify_thread_axes(kernel)
+
+
+def test_a_number_of_threads_that_changes_inside_is_refused():
+    @T.prim_func
+    def kernel(A: T.Buffer((8, 8), "float32")):
+        for b in T.thread_binding(8, thread="blockIdx.x"):
+            for i in range(8):
+                for j in T.thread_binding(i + 1, thread="threadIdx.x"):
+                    A[b, j] = T.float32(0)
+
+    with pytest.raises(LoweringError, match="change with loop i"):
+        unify_thread_axes(kernel)
+
+
+def test_unknown_axes_are_refused():
+    @T.prim_func
+    def kernel(A: T.Buffer((8,), "float32")):
+        for i in T.thread_binding(8, thread="threadIdx.w"):
+            A[i] = T.float32(0)
+
+    with pytest.raises(LoweringError, match=r"'threadIdx.w'"):
+        unify_thread_axes(kernel)
