@@ -81,3 +81,54 @@ def gpu(n):
     _, thread = s[shared].split(fused, cfg["tile_x"].size[-1])
     s[shared].bind(thread, te.thread_axis("threadIdx.x"))
     return s, [A, B]
+
+
+@autotvm.template("tests/packed")
+def packed(n, m, k):
+    """A product that reads its second operand from panels, as wide as a knob says."""
+    A = te.placeholder((n, k), name="A")
+    B = te.placeholder((k, m), name="B")
+    cfg = autotvm.get_config()
+    cfg.define_knob("width", [1, 4, 6])
+    width = cfg["width"].val
+    P = te.compute((m // width, k, width), lambda p, q, j: B[q, p * width + j], name="P")
+    r = te.reduce_axis((0, k), name="r")
+    C = te.compute(
+        (n, m), lambda i, j: te.sum(A[i, r] * P[j // width, r, j % width], axis=r), name="C"
+    )
+    s = te.create_schedule(C.op)
+    outer, inner = s[C].split(C.op.axis[1], width)
+    s[C].reorder(outer, C.op.axis[0], r, inner)
+    s[C].vectorize(inner)
+    return s, [A, B, C]
+
+
+@autotvm.template("tests/wrong")
+def wrong(n):
+    """A template that leaves out most of a sum with one of its configs, and is fast."""
+    A = te.placeholder((n, n), name="A")
+    cfg = autotvm.get_config()
+    cfg.define_knob("right", [True, False])
+    k = te.reduce_axis((0, n if cfg["right"].val else 1), name="k")
+    B = te.compute((n,), lambda i: te.sum(A[i, k], axis=k), name="B")
+    return te.create_schedule(B.op), [A, B]
+
+
+@autotvm.register_topi_compute("tests/dense")
+def dense(cfg, data, weight):
+    n, k = map(int, data.shape)
+    m = int(weight.shape[0])
+    cfg.define_split("tile", cfg.axis(m), num_outputs=2)
+    r = te.reduce_axis((0, k), name="r")
+    return te.compute((n, m), lambda i, j: te.sum(data[i, r] * weight[j, r], axis=r), name="dense")
+
+
+@autotvm.register_topi_schedule("tests/dense")
+def schedule_dense(cfg, outs):
+    s = te.create_schedule([out.op for out in outs])
+    (out,) = outs
+    outer, _ = cfg["tile"].apply(s, out, s[out].op.axis[1])
+    for stage in s.stages:
+        if stage.op.name == "dense" and stage.op is not out.op:
+            stage.compute_at(s[out], outer)
+    return s

@@ -7,7 +7,8 @@ import pytest
 from tests.autotvm.templates import matmul, scale  # noqa: F401, registers them
 
 import tilewright as tvm
-from tilewright import autotvm
+from tilewright import autotvm, te
+from tilewright import meta_schedule as ms
 from tilewright.autotvm.task.template import _TEMPLATES
 from tilewright.autotvm.template_space import TemplateSpace
 from tilewright.autotvm.template_step import config_of, template_trace
@@ -71,6 +72,55 @@ def test_a_trace_makes_the_program_of_its_config(task):
         arrays = [tvm.nd.array(x) for x in (a, b, c)]
         tvm.build(sch.mod, target="llvm")["main"](*arrays)
         np.testing.assert_allclose(arrays[2].numpy(), a @ b, rtol=1e-5)
+
+
+def test_arguments_may_be_tensors():
+    data, weight = te.placeholder((4, 6)), te.placeholder((8, 6))
+    task = autotvm.task.create("tests/dense", [data, weight], "llvm")
+    form = json.loads(json.dumps(trace_of(task, 2).as_json()))
+    same, config = config_of(form)
+    assert (same.workload, config.index) == (task.workload, 2)
+    own = te.schedule.schedule_to_prim_func(*task.instantiate(config))
+    tvm.ir.assert_structural_equal(replayed(form, task.mod).mod["main"], own)
+
+
+def test_a_template_may_compute_otherwise_with_each_config():
+    task = autotvm.task.create("tests/packed", [8, 12, 4], "llvm -num-cores=1")
+    context = tuning(task)
+    found = candidates(context)
+    assert len(found) == len(task.config_space)
+    a, b = (np.random.rand(*shape).astype("float32") for shape in ((8, 4), (4, 12)))
+    for candidate in found:
+        c = np.zeros((8, 12), "float32")
+        tvm.build(candidate.sch.mod, target="llvm")["main"](a, b, c)
+        np.testing.assert_allclose(c, a @ b, rtol=1e-5)
+
+
+def test_a_config_that_computes_something_else_does_not_win():
+    task = autotvm.task.create("tests/wrong", [256], "llvm -num-cores=1")
+    database = tune_tasks(
+        tasks=[tuning(task)],
+        task_weights=[1.0],
+        work_dir=None,
+        database="memory",
+        cost_model="none",
+        max_trials_global=2,
+    )
+    records = {
+        config_of(record.trace_json)[1]["right"].val: record
+        for record in database.get_all_tuning_records()
+    }
+    assert records[True].is_valid
+    assert records[False].error_kind == "wrong-result"
+
+
+def test_records_serve_the_program(task):
+    tasks = [tuning(task, "random")]
+    database = tune_tasks(
+        tasks=tasks, task_weights=[1.0], work_dir=None, database="memory", max_trials_global=2
+    )
+    sch = ms.tir_integration.compile_tir(database, task.mod["main"], task.target)
+    assert config_of(sch.trace)[0].workload == task.workload
 
 
 def test_a_trace_prints_as_python_that_runs(task):

@@ -50,8 +50,9 @@ def apply_template(
     What is proved: that the program is the one of the task, and that the new one has the same
     parameters. A te schedule keeps the meaning of the tensors that it computes, and most templates
     compute the same tensors with every config. A template may also compute others, such as a packed
-    operand or partial sums; that these lead to the same results is what its author says. The tuner
-    compares the results of each candidate that it measures with those of the program.
+    operand or partial sums; that these lead to the same results is what its author says, and what
+    the tuner checks: of the candidates that seem faster than the best one so far it compares the
+    results with those of the program, so that none wins that computes something else.
 
     Args:
         task_name: the name of the template.

@@ -2,30 +2,11 @@
 
 import numpy as np
 import pytest
+from tests.autotvm.templates import dense, schedule_dense
 
 import tilewright as tvm
 from tilewright import autotvm, te, topi
 from tilewright.error import ArgumentValueError, UnknownNameError
-
-
-@autotvm.register_topi_compute("tests/dense")
-def dense(cfg, data, weight):
-    n, k = map(int, data.shape)
-    m = int(weight.shape[0])
-    cfg.define_split("tile", cfg.axis(m), num_outputs=2)
-    r = te.reduce_axis((0, k), name="r")
-    return te.compute((n, m), lambda i, j: te.sum(data[i, r] * weight[j, r], axis=r), name="dense")
-
-
-@autotvm.register_topi_schedule("tests/dense")
-def schedule_dense(cfg, outs):
-    s = te.create_schedule([out.op for out in outs])
-    (out,) = outs
-    outer, _ = cfg["tile"].apply(s, out, s[out].op.axis[1])
-    for stage in s.stages:
-        if stage.op.name == "dense" and stage.op is not out.op:
-            stage.compute_at(s[out], outer)
-    return s
 
 
 @pytest.fixture

@@ -3,8 +3,10 @@
 import math
 from itertools import product
 
+import numpy as np
 import pytest
 
+import tilewright as tvm
 from tilewright import te
 from tilewright.autotvm.task.space import ConfigSpace, SplitEntity
 from tilewright.error import ArgumentError, ArgumentValueError
@@ -92,6 +94,21 @@ def test_axes():
     outer, _ = space.define_split("tile", B.op.axis[1], num_outputs=2)
     with pytest.raises(ArgumentValueError, match="depends on another knob"):
         space.define_split("again", outer, num_outputs=2)
+
+
+@pytest.mark.parametrize("policy", ["factors", "power2", "verbose"])
+def test_all_divisions_compute_the_same(policy):
+    a = np.random.rand(11, 3).astype("float32")
+    A = te.placeholder(a.shape, name="A")
+    k = te.reduce_axis((0, 3), name="k")
+    B = te.compute((11,), lambda i: te.sum(A[i, k], axis=k), name="B")
+    for size in sizes(11, policy=policy, num_outputs=3):
+        s = te.create_schedule(B.op)
+        outer, middle, inner = SplitEntity(size).apply(s, B, B.op.axis[0])
+        s[B].reorder(outer, k, inner, middle)
+        arrays = [tvm.nd.array(a), tvm.nd.array(np.zeros(11, "float32"))]
+        tvm.build(s, [A, B], "llvm")(*arrays)
+        np.testing.assert_allclose(arrays[1].numpy(), a.sum(axis=1), rtol=1e-5, err_msg=str(size))
 
 
 def test_applying():

@@ -7,6 +7,7 @@ import json
 import math
 import random
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any, Final
 
 from tilewright.autotvm.task.space.axis import VirtualAxis
@@ -79,15 +80,19 @@ class ConfigSpace(Config):
 
     def indices(self) -> Iterator[int]:
         """The indices that no filter leaves out, in ascending order."""
-        return filter(self.is_index_valid, range(self.range_length))
+        names = [*self.space_map][::-1]  # the last of a product changes fastest
+        values = product(*(self.space_map[name].entities for name in names))
+        for index, chosen in enumerate(values):
+            if self._accepts(dict(zip(names, chosen, strict=True))):
+                yield index
 
     def is_index_valid(self, index: int) -> bool:
         """Whether there is a config with an index."""
         if not 0 <= index < self.range_length:
             return False
-        if not self._filters:
-            return True
-        knobs = self._entities(self.point2knob(index))
+        return not self._filters or self._accepts(self._entities(self.point2knob(index)))
+
+    def _accepts(self, knobs: Mapping[str, Any]) -> bool:
         return all(accepts(knobs) for accepts in self._filters)
 
     def point2knob(self, point: int) -> list[int]:
