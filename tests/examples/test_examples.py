@@ -13,6 +13,13 @@ from tilewright.runtime.linking import find_compiler
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted(path.name for path in (ROOT / "examples").glob("*.py"))
 SHOWN = {
+    "auto_scheduler_conv2d.py": [
+        "+= (pad_temp[",
+        "8 candidates in the log",
+        "us, correct; default schedule:",
+        "sch = tir.Schedule(function)",
+        "12 candidates after going on",
+    ],
     "te_matmul.py": ["T.vectorized(32)", "in tiles:", "GFLOP/s, correct"],
     "tvmscript_softmax.py": ["@T.prim_func", "rows sum to", "shape[1] is 999, expected 1000"],
     "call_python_from_compiled_code.py": ["step 4: energy", "nobody wants to hear about step 0"],

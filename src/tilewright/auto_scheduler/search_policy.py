@@ -97,6 +97,7 @@ class SearchPolicy:
             task_name=task.workload_key,
             rand_state=-1 if seed is None else seed,
             search_strategy=strategy,
+            title=task.desc,
         )
         for callback in init_search_callbacks or ():
             if not isinstance(callback, SearchCallback):

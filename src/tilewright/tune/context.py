@@ -37,11 +37,12 @@ class TuneContext:
         space_generator: makes the sketches: a `SpaceGenerator`, its name, or a function of a
             schedule.
         search_strategy: chooses candidates: a `SearchStrategy` or its name.
-        task_name: what logs and tables call the task.
+        task_name: what records call the task.
         rand_state: the seed of all random choices; -1 for another one every time.
         num_threads: number of threads or processes of the search; ``"physical"`` or
             ``"logical"`` for the cores of this machine.
         logger: gets the messages about this task.
+        title: what tables call the task; by default its name.
 
     Attributes:
         is_over: whether the time of the search is up, so that no more candidates are wanted.
@@ -60,10 +61,11 @@ class TuneContext:
         rand_state: int = -1,
         num_threads: int | str = "physical",
         logger: logging.Logger | None = None,
+        title: str = "",
     ) -> None:
         self.mod = None if mod is None else normalized(mod)
         self.target = Target.current() if target is None else Target(target)
-        self.task_name = task_name
+        self.task_name, self.title = task_name, title or task_name
         self.rand_state = _seed(rand_state)
         self.num_threads = _thread_count(num_threads)
         self.logger = logger or logging.getLogger(__name__)
@@ -154,6 +156,7 @@ class TuneContext:
             rand_state=self.rand_state,
             num_threads=self.num_threads,
             logger=self.logger,
+            title=self.title,
         )
 
     @property

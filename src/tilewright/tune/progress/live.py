@@ -54,12 +54,12 @@ class LiveObserver(TuningObserver):
 
     def task_picked(self, task: TaskRecord) -> None:
         """Print the current activity."""
-        self._doing = f"{task.name}: searching"
+        self._doing = f"{task.title}: searching"
 
     def sending(self, task: TaskRecord, count: int, where: str) -> None:
         """Print the current activity."""
         doing = "building" if where == "builder" else "running"
-        self._doing = f"{task.name}: {doing} {count} candidate(s)"
+        self._doing = f"{task.title}: {doing} {count} candidate(s)"
 
     def measured(self, task: TaskRecord, result: RunnerResult) -> None:
         """Count."""
@@ -68,7 +68,7 @@ class LiveObserver(TuningObserver):
 
     def batch_ends(self, task: TaskRecord) -> None:
         """Print the current activity."""
-        self._doing = f"{task.name}: learning"
+        self._doing = f"{task.title}: learning"
 
     def end(self, scheduler: TaskScheduler) -> None:
         """Leave the last table on the screen."""

@@ -71,7 +71,7 @@ def cells(task: TaskRecord) -> tuple[str, ...]:
         weighted = f"{microseconds * task.task_weight:.4f}"
         speed = UNKNOWN if task.gflops is None else f"{task.gflops:.4f}"
     return (
-        str(task.task_id), task.name, number(task.flop) if task.flop else UNKNOWN,
+        str(task.task_id), task.title, number(task.flop) if task.flop else UNKNOWN,
         number(task.task_weight), speed, latency, weighted, str(task.trials),
         "Y" if task.is_terminated else "",
     )  # fmt: skip
@@ -259,4 +259,4 @@ class LogObserver(TuningObserver):
 
 
 def _name(task: TaskRecord) -> str:
-    return f'Task #{task.task_id}: "{task.name}"'
+    return f'Task #{task.task_id}: "{task.title}"'

@@ -102,8 +102,13 @@ class TaskRecord:
 
     @property
     def name(self) -> str:
-        """What logs and tables call the task."""
+        """What records call the task."""
         return self.ctx.task_name
+
+    @property
+    def title(self) -> str:
+        """What tables call the task."""
+        return self.ctx.title
 
     @property
     def gflops(self) -> float | None:
@@ -131,7 +136,7 @@ class TaskRecord:
 
     def describe_failures(self) -> str:
         """Why there is no candidate that ran."""
-        name = f"task #{self.task_id} {self.name!r}"
+        name = f"task #{self.task_id} {self.title!r}"
         if self.trials:
             return f"all {self.trials} candidates of {name} failed:\n{self.failures.describe()}"
         counts = sorted(self.refusals.items(), key=lambda item: (-item[1], item[0]))
