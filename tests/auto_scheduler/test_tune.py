@@ -225,7 +225,7 @@ def test_options_that_make_no_sense():
     with pytest.raises(ArgumentValueError, match="num_measure_trials is not negative"):
         TuningOptions(-1)
     context = LocalRPCMeasureContext()
-    with pytest.raises(ArgumentError, match=r"runner is a Runner or the name .* give its `runner`"):
+    with pytest.raises(ArgumentError, match=r"runner is 'local', .* give its `runner`"):
         TuningOptions(2, runner=context)
     with pytest.raises(ArgumentError, match="expected TuningOptions, got 3"):
         matmul_task().tune(3)

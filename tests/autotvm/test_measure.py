@@ -33,11 +33,11 @@ def test_names_of_other_parts_are_left_to_the_tuner():
 
 
 def test_bad_arguments_are_refused():
-    with pytest.raises(ArgumentValueError, match=r"autotvm\.LocalRunner\(\) measures on this one"):
+    with pytest.raises(ArgumentValueError, match=r"LocalRunner\(\) measures on this one"):
         autotvm.RPCRunner("key", "host", 9190)
-    with pytest.raises(ArgumentError, match=r"builder is 'local', autotvm\.LocalBuilder"):
+    with pytest.raises(ArgumentError, match=r"builder is 'local', a LocalBuilder"):
         autotvm.measure_option(builder=4, runner="local")
-    with pytest.raises(ArgumentError, match=r"runner is 'local', autotvm\.LocalRunner"):
+    with pytest.raises(ArgumentError, match=r"runner is 'local', a LocalRunner"):
         autotvm.measure_option(builder="local", runner=autotvm.LocalBuilder())
     with pytest.raises(ArgumentValueError, match="build_func is 'default' or a function"):
         autotvm.LocalBuilder(build_func="ndk")

@@ -7,12 +7,12 @@ from typing import Any, Final, NamedTuple
 
 from tilewright.auto_scheduler.compute_dag import trace_of
 from tilewright.auto_scheduler.search_task import SearchTask, register_task_input_buffer
-from tilewright.error import ArgumentError, ArgumentValueError, RecordError
+from tilewright.error import ArgumentError, RecordError
 from tilewright.target import Target
-from tilewright.tune import measure
 from tilewright.tune.candidate import ArgInfo
 from tilewright.tune.database import TuningRecord
-from tilewright.tune.measure import EvaluatorConfig, MeasureErrorNo
+from tilewright.tune.measure import MeasureErrorNo
+from tilewright.tune.measure.old_arguments import LocalBuilder, LocalRunner, RPCRunner
 from tilewright.tune.workload import Workload
 
 __all__ = [
@@ -29,64 +29,6 @@ __all__ = [
 
 FAILED_COST: Final = 1e10
 """The seconds of a candidate that failed, in `MeasureResult.costs`."""
-
-
-class LocalBuilder(measure.LocalBuilder):
-    """Builds candidates in processes of this machine; see `tilewright.tune.measure.LocalBuilder`.
-
-    Args:
-        timeout: seconds that a candidate may take.
-        n_parallel: number of processes; by default one per core that is not needed for timing.
-        build_func: ``"default"``; functions of one's own go to the class above.
-    """
-
-    def __init__(
-        self, timeout: float = 15, n_parallel: int | None = None, build_func: str = "default"
-    ) -> None:
-        if build_func != "default":
-            raise ArgumentValueError(
-                f"LocalBuilder: build_func is 'default', got {build_func!r}; a function of your "
-                "own is f_build of tilewright.tune.measure.LocalBuilder"
-            )
-        super().__init__(max_workers=n_parallel, timeout_sec=timeout)
-
-
-class LocalRunner(measure.LocalRunner):
-    """Runs candidates in a process of this machine; see `tilewright.tune.measure.LocalRunner`.
-
-    Args:
-        timeout: seconds that a candidate may take in all.
-        number: runs per repetition, at least.
-        repeat: repetitions; each gives one time.
-        min_repeat_ms: how long a repetition takes at least, by more runs if need be.
-        cooldown_interval: seconds of rest after each candidate.
-        enable_cpu_cache_flush: start each run with caches that hold other data.
-        device: for old programs; candidates run on the CPU.
-    """
-
-    def __init__(
-        self,
-        timeout: float = 10,
-        number: int = 3,
-        repeat: int = 1,
-        min_repeat_ms: int = 100,
-        cooldown_interval: float = 0.0,
-        enable_cpu_cache_flush: bool = False,
-        device: int = 0,
-    ) -> None:
-        del device
-        config = EvaluatorConfig(number, repeat, min_repeat_ms, enable_cpu_cache_flush)
-        super().__init__(timeout, config, cooldown_interval)
-
-
-class RPCRunner:
-    """A name that programs know: there is no such runner, and the error says what to use."""
-
-    def __init__(self, *_: Any, **__: Any) -> None:
-        raise ArgumentValueError(
-            "RPCRunner: no tracker is asked for machines. LocalRunner measures on this one; "
-            'runner="ray" measures on a cluster'
-        )
 
 
 class LocalRPCMeasureContext:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tilewright.error import ArgumentError, ArgumentValueError
+from tilewright.error import ArgumentValueError
 from tilewright.target import Target
 from tilewright.tune.callback import MeasureCallback, default_callbacks
 from tilewright.tune.cost_model import CostModel
 from tilewright.tune.database import Database
 from tilewright.tune.measure import Builder, LocalRunner, Runner
+from tilewright.tune.measure.old_arguments import require_parts
 from tilewright.tune.options import TuneOptions
 from tilewright.tune.tuning import require_measurable
 
@@ -50,14 +51,7 @@ class TuningOptions:
             raise ArgumentValueError(
                 f"TuningOptions: num_measure_trials is not negative, got {num_measure_trials}"
             )
-        for name, part, kind in (("builder", builder, Builder), ("runner", runner, Runner)):
-            if not isinstance(part, (str, kind)):
-                own = getattr(part, name, None)
-                hint = f"; give its `{name}`" if isinstance(own, kind) else ""
-                raise ArgumentError(
-                    f"TuningOptions: {name} is a {kind.__name__} or the name of one, got "
-                    f"{part!r}{hint}"
-                )
+        require_parts("TuningOptions", builder, runner)
         self.num_measure_trials = num_measure_trials
         self.early_stopping = None if early_stopping in (None, -1) else early_stopping
         self.num_measures_per_round = num_measures_per_round

@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 from tilewright.autotvm.task.space import ConfigEntity
 from tilewright.autotvm.task.task import Task
 from tilewright.autotvm.task.workload import Workload
-from tilewright.error import ArgumentError, ArgumentValueError
 from tilewright.target import Target
-from tilewright.tune import measure
-from tilewright.tune.measure import EvaluatorConfig, MeasureErrorNo
+from tilewright.tune.measure import MeasureErrorNo, old_arguments
+from tilewright.tune.measure.old_arguments import RPCRunner, require_parts
 
 __all__ = [
     "LocalBuilder",
@@ -78,37 +77,17 @@ class MeasureResult(NamedTuple):
         return float("inf") if self.error_no else sum(self.costs) / len(self.costs)
 
 
-class LocalBuilder(measure.LocalBuilder):
-    """Builds in processes of this machine; see `tilewright.tune.measure.LocalBuilder`.
-
-    Args:
-        timeout: seconds that a config may take.
-        n_parallel: number of processes; by default one per core that is not needed for timing.
-        build_func: ``"default"``, or a function as `f_build` of that class.
-    """
+class LocalBuilder(old_arguments.LocalBuilder):
+    """Builds in processes of this machine, with the default time limit of AutoTVM."""
 
     def __init__(
         self, timeout: float = 10, n_parallel: int | None = None, build_func: Any = "default"
     ) -> None:
-        if build_func != "default" and not callable(build_func):
-            raise ArgumentValueError(
-                f"LocalBuilder: build_func is 'default' or a function, got {build_func!r}"
-            )
-        own = None if build_func == "default" else build_func
-        super().__init__(timeout_sec=timeout, max_workers=n_parallel, f_build=own)
+        super().__init__(timeout, n_parallel, build_func)
 
 
-class LocalRunner(measure.LocalRunner):
-    """Runs in a process of this machine; see `tilewright.tune.measure.LocalRunner`.
-
-    Args:
-        timeout: seconds that a config may take in all.
-        number: runs per repetition, at least.
-        repeat: repetitions; each gives one time.
-        min_repeat_ms: how long a repetition takes at least, by more runs if need be.
-        cooldown_interval: seconds of rest after each config.
-        enable_cpu_cache_flush: start each run with caches that hold other data.
-    """
+class LocalRunner(old_arguments.LocalRunner):
+    """Runs in a process of this machine, with the defaults of AutoTVM."""
 
     def __init__(
         self,
@@ -119,17 +98,8 @@ class LocalRunner(measure.LocalRunner):
         cooldown_interval: float = 0.1,
         enable_cpu_cache_flush: bool = False,
     ) -> None:
-        config = EvaluatorConfig(number, repeat, min_repeat_ms, enable_cpu_cache_flush)
-        super().__init__(timeout, config, cooldown_interval)
-
-
-class RPCRunner:
-    """A name that programs know: there is no such runner, and the error says what to use."""
-
-    def __init__(self, *_: Any, **__: Any) -> None:
-        raise ArgumentValueError(
-            "RPCRunner: no tracker is asked for machines. autotvm.LocalRunner() measures on this "
-            'one; runner="ray" measures on a cluster'
+        super().__init__(
+            timeout, number, repeat, min_repeat_ms, cooldown_interval, enable_cpu_cache_flush
         )
 
 
@@ -146,14 +116,7 @@ def measure_option(builder: Any, runner: Any) -> dict[str, Any]:
     Raises:
         ArgumentError: for something else.
     """
-    for name, part, kind in (
-        ("builder", builder, measure.Builder), ("runner", runner, measure.Runner),
-    ):  # fmt: skip
-        if not isinstance(part, (str, kind)):
-            raise ArgumentError(
-                f"measure_option: {name} is 'local', autotvm.Local{kind.__name__}(...), or another "
-                f"{name} of the tuner; got {part!r}"
-            )
+    require_parts("measure_option", builder, runner)
     return {
         "builder": LocalBuilder() if builder == "local" else builder,
         "runner": LocalRunner() if runner == "local" else runner,
