@@ -29,6 +29,7 @@ SHOWN = {
         "B_global[v0 // 32, v1, v0 % 32]",
     ],
     "chain_scripts.py": ["panel = T.alloc_buffer((2, 2048, 64))"],
+    "autotvm_first_steps.py": ["tile_y: Split(", "best of 8: [('tile_y'", "what numpy does"],
     "autotvm_matmul.py": ["rows: Split(policy=factors", "best config: [('rows'", "FLOP/s, correct"],
     "tune_matmul.py": ["8 of 8 candidates ran", "sch.split(", "GFLOP/s, correct"],
     "model_in_c.py": ["The C program says:\nimage 0: class", "Python is not in it."],
@@ -54,7 +55,7 @@ SHOWN = {
 """Text that the output contains."""
 OPTIONS = {"resnet18.py": ["--size", "64"], "bert.py": ["--layers", "1"]}
 """What makes an example shorter."""
-NEED_COMPILER = {"export_to_c.py", "model_in_c.py", "relax_ir_module.py"}
+NEED_COMPILER = {"autotvm_first_steps.py", "export_to_c.py", "model_in_c.py", "relax_ir_module.py"}
 NEED_TORCH = {*OPTIONS, "relax_end_to_end.py", "relax_ir_module.py"}
 HELPERS = {"beside_torch.py"}
 """What examples share."""
