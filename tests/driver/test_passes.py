@@ -290,7 +290,7 @@ def test_what_a_pass_makes_is_verified(monkeypatch):
     def breaks(func):
         return func.with_body(tir.Evaluate(tir.Var("nowhere", "int32")))
 
-    broken = all_passes._pass("Broken", breaks)
+    broken = all_passes.pass_of("Broken", breaks)
     with pytest.raises(ValueError, match=r"tir\.Broken: .*variable nowhere is not bound"):
         broken()(tvm.lower(program()))
 

@@ -21,8 +21,8 @@ from tilewright.ir.pass_context import PassContext
 from tilewright.ir.transform import Pass, Sequential
 from tilewright.runtime.device import DEVICE_TYPES
 from tilewright.target import Target
-from tilewright.target.codegen.device.dialect import DIALECTS
 from tilewright.target.codegen.params import Param
+from tilewright.target.kinds import KERNEL_KINDS
 from tilewright.tir.transform import passes as tir
 from tilewright.tir.transform.machine import Machine
 
@@ -33,7 +33,7 @@ def for_backend(module: IRModule, target: Target) -> IRModule:
     Raises:
         LoweringError: for a program that cannot be lowered.
     """
-    for_device = target.kind.name in DIALECTS
+    for_device = target.kind.name in KERNEL_KINDS
     return legalization(target)(lowering(for_device)(scheduling(target)(module)))
 
 
@@ -52,8 +52,11 @@ def generate_code(
         TargetError: for a target without a backend.
     """
     backend, device_type = GenerateCode(target, params), DEVICE_TYPES[target.kind.device_type]
-    split = [tir.SplitHostDevice(target.kind.name)] if target.kind.name in DIALECTS else []
-    steps = [*split, tir.MakePackedAPI(device_type), backend]
+    steps: list[Pass] = [tir.MakePackedAPI(device_type), backend]
+    if target.kind.name in KERNEL_KINDS:
+        from tilewright.tir.transform.device.passes import SplitHostDevice
+
+        steps.insert(0, SplitHostDevice(target.kind.name))
     Sequential(steps, name="generate_code")(module)
     return backend.code
 
@@ -70,10 +73,6 @@ def lowering(for_device: bool = False) -> Sequential:
         for_device: let loops over blocks and threads become kernels, whose threads wait for each
             other. Without, such loops run one iteration after the other.
     """
-    kernels: list[Pass] = [
-        tir.UnifyThreadBinding(),  # what threads share has its place and its size
-        tir.ThreadSync(),  # before FlattenBuffer: dimensions tell elements apart
-    ]
     options = PassContext.current().option
 
     def added(phase: int) -> list[Pass]:
@@ -89,7 +88,7 @@ def lowering(for_device: bool = False) -> Sequential:
             *([tir.InstrumentBoundCheckers()] if options("tir.instrument_bound_checkers") else []),
             tir.PlanAndUpdateBufferAllocationLocation(),  # initialisations are in their places
             tir.CompactBufferAllocation(),  # to the size that is needed where they are now
-            *(kernels if for_device else []),
+            *(_kernels() if for_device else []),
             tir.FlattenBuffer(),  # memory is one-dimensional
             *added(1),
             tir.StorageRewrite(),  # memory of dead buffers is used again
@@ -100,6 +99,16 @@ def lowering(for_device: bool = False) -> Sequential:
         ],
         name="lower",
     )
+
+
+def _kernels() -> list[Pass]:
+    """From loops over blocks and threads to kernels."""
+    from tilewright.tir.transform.device.passes import ThreadSync, UnifyThreadBinding
+
+    return [
+        UnifyThreadBinding(),  # what threads share has its place and its size
+        ThreadSync(),  # before FlattenBuffer: dimensions tell elements apart
+    ]
 
 
 def readable_loops() -> Sequential:
@@ -116,7 +125,7 @@ def readable_loops() -> Sequential:
 
 def legalization(target: Target | Machine) -> Sequential:
     """From loops over flat memory to what backends accept: vectors and registers of `target`."""
-    if isinstance(target, Target) and target.kind.name in DIALECTS:
+    if isinstance(target, Target) and target.kind.name in KERNEL_KINDS:
         return Sequential(_for_kernels(), name="legalize")
     machine = target if isinstance(target, Machine) else target.machine
     return _legalization(machine, not PassContext.current().option("tir.disable_vectorize"))
@@ -195,7 +204,7 @@ class GenerateCode(Pass):
             from tilewright.target.codegen.llvm import compile_module as compiled
         elif kind == "c":
             from tilewright.target.codegen.c import compile_module as compiled
-        elif kind in DIALECTS:
+        elif kind in KERNEL_KINDS:
             from tilewright.target.codegen.device.compile import compile_module as compiled
         else:
             raise TargetError(f"tvm.build: target kind {kind!r} has no backend in this build")

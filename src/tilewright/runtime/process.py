@@ -10,8 +10,7 @@ from typing import Any
 
 from tilewright.error import ArgumentError, ArgumentValueError, ExportError
 from tilewright.target import Target
-from tilewright.target.codegen.device.dialect import DIALECTS
-from tilewright.target.kinds import KINDS
+from tilewright.target.kinds import KERNEL_KINDS, KINDS
 
 
 def enabled(target: str) -> bool:
@@ -26,7 +25,7 @@ def enabled(target: str) -> bool:
 
 
 def _has_backend(kind: str) -> bool:
-    if kind in DIALECTS:
+    if kind in KERNEL_KINDS:
         return True
     return importlib.util.find_spec(f"tilewright.target.codegen.{kind}") is not None
 

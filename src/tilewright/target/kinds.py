@@ -60,6 +60,9 @@ KINDS: Final = {
 }
 """All kinds by name."""
 
+KERNEL_KINDS: Final = ("opencl", "cuda")
+"""Kinds for which loops over threads become kernels."""
+
 TAGS: Final[dict[str, dict[str, Any]]] = {
     "nvidia/nvidia-a100": {
         "kind": "cuda", "arch": "sm_80", "max_shared_memory_per_block": 49152,

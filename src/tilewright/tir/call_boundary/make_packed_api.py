@@ -53,7 +53,7 @@ from tilewright.tir.function import PrimFunc
 from tilewright.tir.index_limits import largest_counts
 from tilewright.tir.stmt import IfThenElse, LetStmt, Stmt, seq
 from tilewright.tir.substitute import symbolic_sizes
-from tilewright.tir.transform.device.split_kernels import LAUNCH_AXES
+from tilewright.tir.transform.device import LAUNCH_AXES
 from tilewright.tir.transform.hoist_workspaces import check_workspaces
 
 _VERY_MANY: Final = 1000

@@ -18,9 +18,10 @@ __all__ = ["PrimFuncPass", "prim_func_pass"]
 
 def __getattr__(name: str) -> Any:
     if name[:1].isupper():  # others are files of this package
-        found = getattr(importlib.import_module(f"{__name__}.passes"), name, None)
-        if isinstance(found, type) and issubclass(found, Pass):
-            return found
+        for module in ("passes", "device.passes"):
+            found = getattr(importlib.import_module(f"{__name__}.{module}"), name, None)
+            if isinstance(found, type) and issubclass(found, Pass):
+                return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

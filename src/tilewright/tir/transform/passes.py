@@ -24,9 +24,6 @@ from tilewright.tir.transform.accumulate_lanes import accumulate_lanes
 from tilewright.tir.transform.branches import group_branches, hoist_conditions
 from tilewright.tir.transform.common_subexpression import common_subexpression_elimination
 from tilewright.tir.transform.compact_buffers import compact_buffers
-from tilewright.tir.transform.device.barriers import insert_barriers
-from tilewright.tir.transform.device.split_kernels import split_kernels
-from tilewright.tir.transform.device.thread_axes import unify_thread_axes
 from tilewright.tir.transform.flatten_buffers import flatten_buffers
 from tilewright.tir.transform.hoist_workspaces import hoist_workspaces
 from tilewright.tir.transform.insert_prefetches import insert_prefetches
@@ -81,7 +78,7 @@ class LoweringPass(PrimFuncPass):
         return result
 
 
-def _pass(
+def pass_of(
     name: str,
     transformation: Callable[..., PrimFunc],
     *facts: str,
@@ -99,61 +96,63 @@ def _pass(
 
 # For pipelines of users.
 
-Simplify = _pass("Simplify", simplify)
+Simplify = pass_of("Simplify", simplify)
 
 # What options of a `PassContext` ask for.
 
-IgnoreNoAlias = _pass("IgnoreNoAlias", without_promises)
-SkipAssert = _pass("SkipAssert", drop_assertions)
-InstrumentBoundCheckers = _pass("InstrumentBoundCheckers", instrument_bounds)
+IgnoreNoAlias = pass_of("IgnoreNoAlias", without_promises)
+SkipAssert = pass_of("SkipAssert", drop_assertions)
+InstrumentBoundCheckers = pass_of("InstrumentBoundCheckers", instrument_bounds)
 
 # From blocks to loops over flat buffers.
 
-LowerBlocks = _pass("LowerBlocks", lower_blocks, necessary="the passes after it know no blocks")
+LowerBlocks = pass_of("LowerBlocks", lower_blocks, necessary="the passes after it know no blocks")
 LowerInitBlock = ConvertBlocksToOpaque = LowerMatchBuffer = LowerOpaqueBlock = LowerBlocks
 """What TVM does in these steps; here the first of them does it all, and leaves no blocks."""
 
-PlanAndUpdateBufferAllocationLocation = _pass(
+PlanAndUpdateBufferAllocationLocation = pass_of(
     "PlanAndUpdateBufferAllocationLocation", plan_buffer_locations, opt_level=1
 )
-CompactBufferAllocation = _pass("CompactBufferAllocation", compact_buffers, opt_level=1)
-UnifyThreadBinding = _pass(
-    "UnifyThreadBinding", unify_thread_axes, necessary="a device runs kernels"
-)
-ThreadSync = _pass("ThreadSync", insert_barriers, necessary="threads wait for each other")
-FlattenBuffer = _pass(
+CompactBufferAllocation = pass_of("CompactBufferAllocation", compact_buffers, opt_level=1)
+FlattenBuffer = pass_of(
     "FlattenBuffer", flatten_buffers, necessary="code accesses memory by one index"
 )
-StorageRewrite = _pass("StorageRewrite", storage_rewrite, opt_level=1)
-HoistWorkspaces = _pass("HoistWorkspaces", hoist_workspaces, opt_level=1)
-CommonSubexprElimTIR = _pass("CommonSubexprElimTIR", common_subexpression_elimination, opt_level=1)
+StorageRewrite = pass_of("StorageRewrite", storage_rewrite, opt_level=1)
+HoistWorkspaces = pass_of("HoistWorkspaces", hoist_workspaces, opt_level=1)
+CommonSubexprElimTIR = pass_of(
+    "CommonSubexprElimTIR", common_subexpression_elimination, opt_level=1
+)
 
 # From there to vectors and registers.
 
-InlineLets = _pass("InlineLets", inline_lets)
-LoopPartition = _pass("LoopPartition", split_full_tiles, opt_level=1)
-HoistIfThenElse = _pass("HoistIfThenElse", hoist_conditions, opt_level=1)
-UnrollLoop = _pass("UnrollLoop", unroll)
-RemoveNoOp = _pass("RemoveNoOp", remove_no_ops, opt_level=1)
-TransposeGathers = _pass("TransposeGathers", transpose_gathers, opt_level=1)
-InterleaveStores = _pass("InterleaveStores", interleave_stores, "vector_bits", opt_level=1)
-VectorizeInnerLoops = _pass(
+InlineLets = pass_of("InlineLets", inline_lets)
+LoopPartition = pass_of("LoopPartition", split_full_tiles, opt_level=1)
+HoistIfThenElse = pass_of("HoistIfThenElse", hoist_conditions, opt_level=1)
+UnrollLoop = pass_of("UnrollLoop", unroll)
+RemoveNoOp = pass_of("RemoveNoOp", remove_no_ops, opt_level=1)
+TransposeGathers = pass_of("TransposeGathers", transpose_gathers, opt_level=1)
+InterleaveStores = pass_of("InterleaveStores", interleave_stores, "vector_bits", opt_level=1)
+VectorizeInnerLoops = pass_of(
     "VectorizeInnerLoops", vectorize_inner_loops, "vector_bits", opt_level=1
 )
-AccumulateLanes = _pass(
+AccumulateLanes = pass_of(
     "AccumulateLanes", accumulate_lanes, "vector_bits", "vector_registers", opt_level=1
 )
-UnrollAndJam = _pass("UnrollAndJam", unroll_and_jam, "vector_bits", "vector_registers", opt_level=1)
-PromoteRegisters = _pass(
+UnrollAndJam = pass_of(
+    "UnrollAndJam", unroll_and_jam, "vector_bits", "vector_registers", opt_level=1
+)
+PromoteRegisters = pass_of(
     "PromoteRegisters", promote_registers, "vector_bits", "vector_registers", opt_level=1
 )
-GroupBranches = _pass("GroupBranches", group_branches, opt_level=1)
-LowerMath = _pass("LowerMath", lower_math, "scales_natively", necessary="code has arithmetic only")
-ContractFMA = _pass("ContractFMA", contract_fma, opt_level=1)
-InsertPrefetches = _pass("InsertPrefetches", insert_prefetches, opt_level=1)
-StreamStores = _pass("StreamStores", stream_stores, opt_level=1)
-LowerIntrin = _pass("LowerIntrin", lower_intrinsics, necessary="code has basic operators only")
-ScalarizeVectors = _pass("ScalarizeVectors", scalarize_vectors, necessary="C has no vectors")
+GroupBranches = pass_of("GroupBranches", group_branches, opt_level=1)
+LowerMath = pass_of(
+    "LowerMath", lower_math, "scales_natively", necessary="code has arithmetic only"
+)
+ContractFMA = pass_of("ContractFMA", contract_fma, opt_level=1)
+InsertPrefetches = pass_of("InsertPrefetches", insert_prefetches, opt_level=1)
+StreamStores = pass_of("StreamStores", stream_stores, opt_level=1)
+LowerIntrin = pass_of("LowerIntrin", lower_intrinsics, necessary="code has basic operators only")
+ScalarizeVectors = pass_of("ScalarizeVectors", scalarize_vectors, necessary="C has no vectors")
 
 
 class VectorizeLoop(LoweringPass):
@@ -179,23 +178,6 @@ class VectorizeLoop(LoweringPass):
         if not self._enabled:
             return serialize_vectorized_loops(func)
         return super().transform_function(func, mod, ctx)
-
-
-class SplitHostDevice(ModulePass):
-    """Kernels become functions of their own, which those of the host start.
-
-    Args:
-        kind: the kind of target of the kernels.
-    """
-
-    name = "tir.SplitHostDevice"
-    necessary = "kernels are compiled by another compiler"
-
-    def __init__(self, kind: str) -> None:
-        self._kind = kind
-
-    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        return split_kernels(mod, self._kind)
 
 
 class MakePackedAPI(ModulePass):

@@ -16,7 +16,7 @@ from tilewright.target.codegen.params import Param
 from tilewright.target.target import Target
 from tilewright.tir.call_boundary.metadata import text_function
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.transform.device.split_kernels import KERNEL_SYMBOL, LAUNCH_AXES
+from tilewright.tir.transform.device import KERNEL_SYMBOL, LAUNCH_AXES
 
 
 class Kernel(NamedTuple):

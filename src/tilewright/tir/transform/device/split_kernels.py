@@ -39,13 +39,8 @@ from tilewright.tir.stmt import (
     Stmt,
     seq,
 )
+from tilewright.tir.transform.device import KERNEL_SYMBOL, LAUNCH_AXES
 from tilewright.tir.transform.device.barriers import axes_and_body, is_axis
-
-LAUNCH_AXES: Final = "tir.kernel_launch_params"
-"""The attribute of a kernel: the tags of its axes, the outermost first."""
-
-KERNEL_SYMBOL: Final = "tir.kernel_symbol"
-"""The attribute of a kernel: the registered function that starts it."""
 
 PACKED: Final = "tir.tvm_call_packed"
 

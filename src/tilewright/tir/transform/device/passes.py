@@ -1,0 +1,33 @@
+"""The passes that make kernels, by the names that TVM gives them."""
+
+from __future__ import annotations
+
+from tilewright.ir.module import IRModule
+from tilewright.ir.pass_context import PassContext
+from tilewright.ir.transform import ModulePass
+from tilewright.tir.transform.device.barriers import insert_barriers
+from tilewright.tir.transform.device.split_kernels import split_kernels
+from tilewright.tir.transform.device.thread_axes import unify_thread_axes
+from tilewright.tir.transform.passes import pass_of
+
+UnifyThreadBinding = pass_of(
+    "UnifyThreadBinding", unify_thread_axes, necessary="a device runs kernels"
+)
+ThreadSync = pass_of("ThreadSync", insert_barriers, necessary="threads use what others have made")
+
+
+class SplitHostDevice(ModulePass):
+    """Kernels become functions of their own, which those of the host start.
+
+    Args:
+        kind: the kind of target of the kernels.
+    """
+
+    name = "tir.SplitHostDevice"
+    necessary = "kernels are compiled by another compiler"
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+
+    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        return split_kernels(mod, self._kind)
