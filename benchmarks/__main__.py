@@ -3,6 +3,7 @@
 python -m benchmarks compiler --help    the compiler: start-up, IR, schedules, compiling, calls
 python -m benchmarks suite --help       its code, beside numpy, torch and onnxruntime
 python -m benchmarks tuner --help       what the tuner finds, and how long that takes
+python -m benchmarks tuners --help      how many trials the tuners of AutoTVM need
 python -m benchmarks gains --help       what tuning gains over the default schedule
 python -m benchmarks models --help      whole models, beside torch and onnxruntime
 python -m benchmarks                    the first two
@@ -19,6 +20,11 @@ def main(arguments: list[str]) -> None:
         from benchmarks.tuner.command import main as measure_tuner
 
         measure_tuner(options)
+        return
+    if command == "tuners":
+        from benchmarks.tuners.command import main as compare_tuners
+
+        compare_tuners(options)
         return
     if command == "gains":
         from benchmarks.gains.command import main as measure_gains

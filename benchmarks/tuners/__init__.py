@@ -1,0 +1,1 @@
+"""How many trials the tuners of AutoTVM need: `python -m benchmarks tuners`."""
