@@ -113,6 +113,26 @@ class TracedSchedule:
         apply_to(cast("Schedule", self), sch, func_name)
 
     @staticmethod
+    def of_blocks(
+        sch: tir_schedule.Schedule, func_name: str | None = None
+    ) -> tuple[Schedule, list[Any]]:
+        """A te schedule of the tensors of a program made of blocks.
+
+        Args:
+            sch: a schedule of the program.
+            func_name: the function; by default the one that `sch` works on.
+
+        Returns:
+            The schedule, to which nothing has been done, and the parameters; see `te.tensors_of`.
+
+        Raises:
+            TEScheduleError: for a function that `te.create_prim_func` does not make.
+        """
+        from tilewright.te.schedule.within import of_blocks
+
+        return of_blocks(sch, func_name)
+
+    @staticmethod
     @contextmanager
     def within(sch: tir_schedule.Schedule, func_name: str | None = None) -> Iterator[Schedule]:
         """A te schedule of a program made of blocks, which becomes a step of its schedule::
@@ -135,9 +155,10 @@ class TracedSchedule:
         Raises:
             TEScheduleError: for a function that `te.create_prim_func` does not make.
         """
-        from tilewright.te.schedule.within import apply_to, schedule_within
+        from tilewright.te.schedule.within import apply_to, of_blocks
 
-        schedule = schedule_within(sch, func_name)
+        schedule, _ = of_blocks(sch, func_name)
+        schedule.history.share_samples(sch)
         yield schedule
         apply_to(schedule, sch, func_name)
 

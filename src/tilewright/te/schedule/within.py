@@ -144,11 +144,12 @@ def _inputs(op: Any) -> set[Any]:
 # --- from a te schedule to the step -----------------------------------------------------------
 
 
-def schedule_within(sch: tir_schedule.Schedule, func_name: str | None) -> Schedule:
-    """See `Schedule.within`."""
-    schedule = create_schedule(_results(tensors_of(_function(sch, func_name).func)))
-    schedule.history.share_samples(sch)
-    return schedule
+def of_blocks(
+    sch: tir_schedule.Schedule, func_name: str | None
+) -> tuple[Schedule, list[Tensor | Var]]:
+    """See `Schedule.of_blocks`."""
+    args = tensors_of(_function(sch, func_name).func)
+    return create_schedule(_results(args)), args
 
 
 def _function(sch: tir_schedule.Schedule, func_name: str | None) -> FunctionTree:

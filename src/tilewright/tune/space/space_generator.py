@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from tilewright.error import ArgumentError, ArgumentValueError
+from tilewright.error import ArgumentError, ArgumentValueError, TEScheduleError
 from tilewright.ir.module import IRModule
 from tilewright.schedule_rules.eligible import marked_as_scheduled
 from tilewright.tir.schedule import Schedule, ScheduleError
@@ -196,7 +196,7 @@ class ScheduleFn(SpaceGenerator):
 
     def __init__(
         self,
-        sch_fn: Callable[[Schedule], Any],
+        sch_fn: Callable[..., Any],
         sch_rules: Sequence[ScheduleRule] | str | None = None,
         postprocs: Sequence[Postproc] | str | None = FROM_TARGET,
         mutator_probs: Mapping[Mutator, float] | str | None = FROM_TARGET,
@@ -215,7 +215,7 @@ class ScheduleFn(SpaceGenerator):
         for _ in range(ATTEMPTS - 1):
             try:
                 return distinct(self.sketches_of(first.copy()))
-            except ScheduleError:
+            except (ScheduleError, TEScheduleError):
                 continue
         return distinct(self.sketches_of(first))
 
