@@ -45,6 +45,7 @@ def test_ways_to_register():
         return [te.placeholder((1,))]
 
     assert auto_scheduler.make_workload_key("another name") == '["another name"]'
+    assert auto_scheduler.make_workload_key(first) == '["another name"]'
     auto_scheduler.register_workload("another name", first)  # it is the same
     with pytest.raises(ArgumentValueError, match="'another name' already; choose another"):
         auto_scheduler.register_workload("another name", scaled)
@@ -66,6 +67,23 @@ def test_a_function_that_is_not_registered():
 
     with pytest.raises(UnknownNameError, match="'unregistered' is not registered"):
         auto_scheduler.make_workload_key(unregistered)
+
+
+def test_a_definition_that_is_run_again():
+    def define(factor):
+        @auto_scheduler.register_workload
+        def scaled_again(n):
+            x = te.placeholder((n,), name="x")
+            return [x, te.compute((n,), lambda i: x[i] * factor, name="y")]
+
+        return scaled_again
+
+    old, new = define(2.0), define(3.0)
+    assert auto_scheduler.make_workload_key(new, (4,)) == '["scaled_again", 4]'
+    _, y = auto_scheduler.workload_key_to_tensors('["scaled_again", 4]')
+    assert "3.0" in str(y.op.body[0])
+    with pytest.raises(ArgumentValueError, match="another function is registered as 'scaled_ag"):
+        auto_scheduler.make_workload_key(old, (4,))
 
 
 @pytest.mark.parametrize("key", ["", "matmul", "{}", "[]", "[3]", None, 3])

@@ -48,7 +48,7 @@ class LocalRPCMeasureContext:
         device: for old programs.
 
     Attributes:
-        runner: the runner; it cannot be used when the context is gone.
+        runner: the runner, whose process ends when the context is gone.
     """
 
     def __init__(

@@ -44,7 +44,8 @@ def register_workload(func_name: Any, f: Any = None, override: bool = False) -> 
         The function, or a decorator.
 
     Raises:
-        ArgumentValueError: if there is one of that name, and `override` is not set.
+        ArgumentValueError: if there is another one of that name, and `override` is not set. A
+            definition that is run again, as in a notebook, is not another one.
     """
     if callable(func_name):
         return _register(_name_of(func_name), func_name, override)
@@ -61,13 +62,21 @@ def _register(name: str, function: Any, override: bool) -> Any:
     if not callable(function):
         raise ArgumentError(f"register_workload: {name!r} is to be a function, got {function!r}")
     known = _FUNCTIONS.get(name)
-    if known not in (None, function) and not override:
+    if known is not None and not override and not _is_redefined(known, function):
         raise ArgumentValueError(
             f"register_workload: there is a workload {name!r} already; choose another name, or "
             "give override=True"
         )
     _FUNCTIONS[name] = function
     return function
+
+
+def _is_redefined(known: Any, function: Any) -> bool:
+    """Whether the definition of a function was run again, as in a notebook."""
+    return all(
+        getattr(known, name, known) == getattr(function, name, function)
+        for name in ("__module__", "__qualname__")
+    )
 
 
 def _name_of(function: Any) -> str:
@@ -100,13 +109,27 @@ def make_workload_key(func: Callable[..., Any] | str, args: Any = ()) -> str:
 
     Raises:
         UnknownNameError: if the function is not registered.
+        ArgumentValueError: if another one is registered under its name.
         ArgumentError: for another argument.
     """
-    name = func if isinstance(func, str) else _name_of(func)
-    if isinstance(func, str) or func not in _FUNCTIONS.values():
-        _function(name)
+    name = func if isinstance(func, str) else _registered_name(func)
+    _function(name)
     arguments = args if isinstance(args, (list, tuple)) else [args]
     return json.dumps([name, *(_encoded(name, argument) for argument in arguments)])
+
+
+def _registered_name(function: Callable[..., Any]) -> str:
+    """The name under which a function is registered."""
+    name = next((name for name, known in _FUNCTIONS.items() if known is function), None)
+    if name is not None:
+        return name
+    own = _name_of(function)
+    if own in _FUNCTIONS:
+        raise ArgumentValueError(
+            f"make_workload_key: another function is registered as {own!r}; register this one, "
+            "under another name or with override=True"
+        )
+    return own
 
 
 def workload_key_to_tensors(workload_key: str) -> list[Any]:
