@@ -96,6 +96,21 @@ def test_bad_configs_say_why():
         assert not refused.valid()
 
 
+def test_a_knob_that_is_not_always_defined():
+    @autotvm.template("tests/sometimes")
+    def sometimes(n):
+        cfg = autotvm.get_config()
+        cfg.define_knob("more", [False, True])
+        if cfg["more"].val:
+            cfg.define_knob("other", [1, 2])
+        return scale(n, ["no knobs"])
+
+    task = autotvm.task.create("tests/sometimes", [4], "llvm")
+    task.instantiate(task.config_space.get(0))
+    with pytest.raises(InstantiationError, match=r"no knob 'other': .* some values of other knobs"):
+        task.instantiate(task.config_space.get(1))
+
+
 def test_a_template_that_raises():
     with pytest.raises(InstantiationError, match="while its knobs are collected: ZeroDivision"):
         autotvm.task.create("tests/scale", [4, ["raise"]], "llvm")

@@ -16,7 +16,7 @@ from tilewright.autotvm.task.space.axis import VirtualAxis
 from tilewright.autotvm.task.space.knob import Entity, OtherOptionSpace
 from tilewright.autotvm.task.space.reorder import ReorderSpace
 from tilewright.autotvm.task.space.split import SplitSpace, output_count
-from tilewright.error import ArgumentError, ArgumentValueError, UnknownNameError, did_you_mean
+from tilewright.error import ArgumentError, UnknownNameError, did_you_mean
 from tilewright.ir.expr import FloatImm, IntImm
 
 
@@ -199,9 +199,3 @@ class Config:
 
 def _axis(var: Any) -> VirtualAxis:
     return var if isinstance(var, VirtualAxis) else VirtualAxis(var)
-
-
-def require_name(name: Any) -> None:
-    """Require that the name of a knob is one."""
-    if not isinstance(name, str) or not name:
-        raise ArgumentValueError(f"the name of a knob is a string, got {name!r}")

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from tilewright.autotvm.task.space.annotate import AnnotateEntity
+from tilewright.autotvm.task.space.axis import VirtualAxis
 from tilewright.autotvm.task.space.config import Config
 from tilewright.autotvm.task.space.knob import Entity, OtherOptionEntity, is_data, listed_integers
 from tilewright.autotvm.task.space.reorder import ReorderEntity
 from tilewright.autotvm.task.space.split import SplitEntity
-from tilewright.error import RecordError
+from tilewright.error import RecordError, UnknownNameError
 
 
 class ConfigEntity(Config):
@@ -33,6 +34,14 @@ class ConfigEntity(Config):
         self.index = index
         self.code_hash = code_hash
         self._entity_map = dict(entity_map)
+
+    def _define(self, name: str, count: int, make: Callable[[], Any]) -> list[VirtualAxis]:
+        if name not in self:
+            raise UnknownNameError(
+                f"the config has no knob {name!r}: it is one of another task, or the template "
+                "defines the knob with some values of other knobs only; define it with all"
+            )
+        return super()._define(name, count, make)
 
     def to_json_dict(self) -> dict[str, Any]:
         """The config as lists, strings and numbers.

@@ -11,7 +11,7 @@ from itertools import product
 from typing import Any, Final
 
 from tilewright.autotvm.task.space.axis import VirtualAxis
-from tilewright.autotvm.task.space.config import Config, require_name
+from tilewright.autotvm.task.space.config import Config
 from tilewright.autotvm.task.space.config_entity import ConfigEntity
 from tilewright.autotvm.task.space.knob import TransformSpace
 from tilewright.error import ArgumentValueError, InstantiationError
@@ -41,7 +41,8 @@ class ConfigSpace(Config):
         self._fingerprint: str | None = None
 
     def _define(self, name: str, count: int, make: Callable[[], TransformSpace]) -> Any:
-        require_name(name)
+        if not isinstance(name, str) or not name:
+            raise ArgumentValueError(f"the name of a knob is a string, got {name!r}")
         space = make()
         if not len(space):
             raise ArgumentValueError(
