@@ -174,7 +174,8 @@ class Target:
         return self.kind.name in ("llvm", "c") and is_host_architecture(self.triple)
 
     @functools.cached_property
-    def _describes_host(self) -> bool:
+    def describes_host(self) -> bool:
+        """Whether it means this machine, whatever that is."""
         # Who names a triple wants code for all machines of that kind.
         return self.is_host and not {"mcpu", "mtriple"} & self.attrs.keys()
 
@@ -182,14 +183,14 @@ class Target:
     def _has_host_features(self) -> bool:
         """Whether code may use what this machine's processor has, and nothing else."""
         names_host = self.is_host and self.architecture == "x86_64" and self.cpu == host().cpu
-        return self._describes_host or names_host
+        return self.describes_host or names_host
 
     @functools.cached_property
     def cpu(self) -> str:
         """LLVM's name of the CPU; the host's own unless a CPU or a triple is given."""
         if "mcpu" in self.attrs:
             return self.attrs["mcpu"]
-        return host().cpu if self._describes_host else ""
+        return host().cpu if self.describes_host else ""
 
     @functools.cached_property
     def features(self) -> frozenset[str]:

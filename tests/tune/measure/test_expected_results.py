@@ -10,6 +10,7 @@ from tests.tune.measure import programs
 
 from tilewright.ir.dtype import DType
 from tilewright.tune.candidate import ArgInfo
+from tilewright.tune.measure.affinity import other_cores
 from tilewright.tune.measure.arguments import random_arguments
 from tilewright.tune.measure.build_worker import default_build
 from tilewright.tune.measure.expectation import Expectation
@@ -120,7 +121,7 @@ def test_large_arguments_repeat(monkeypatch):
 
 def expectation_of(func, seconds=20.0):
     info = [argument.as_json() for argument in ArgInfo.from_prim_func(func)]
-    return Expectation(programs.module(func), info, 1, seconds), info
+    return Expectation(programs.module(func), info, other_cores(1), seconds), info
 
 
 def test_a_program_gives_the_results():

@@ -10,7 +10,6 @@ import time
 from typing import Any, Final
 
 from tilewright.ir.module import IRModule
-from tilewright.tune.measure.affinity import other_cores
 from tilewright.tune.measure.expected_results import ExpectRequest
 from tilewright.tune.measure.process import (
     Child,
@@ -34,15 +33,15 @@ class Expectation:
     Args:
         mod: the program.
         args_info: its arguments, as `ArgInfo.as_json` gives them.
-        num_cores: of the candidates that will be compared.
+        cores: where to run it.
         seconds: how long the program may take.
     """
 
     def __init__(
-        self, mod: IRModule, args_info: list[Any], num_cores: int | None, seconds: float
+        self, mod: IRModule, args_info: list[Any], cores: frozenset[int], seconds: float
     ) -> None:
         self._mod, self._info, self._seconds = mod, args_info, seconds
-        self._cores = other_cores(num_cores)
+        self._cores = cores
         self._directory: str | None = None
         self._is_scheduled = False
         self._child: Child | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, Protocol, TypeVar, get_args
 
 from tilewright.error import ArgumentValueError
 from tilewright.ir.module import IRModule
@@ -73,7 +73,13 @@ class BuilderResult:
 
 
 class Builder:
-    """Compiles candidates. Subclasses define `build`, and `stream` if they have results early."""
+    """Compiles candidates. Subclasses define `build`, and `stream` if they have results early.
+
+    Attributes:
+        is_asynchronous: whether `begin` returns before it has the results.
+    """
+
+    is_asynchronous = False
 
     def build(self, build_inputs: Sequence[BuilderInput]) -> list[BuilderResult]:
         """Build all of them; the results are in the order of the inputs."""
@@ -83,6 +89,22 @@ class Builder:
         """The results with the positions of their inputs, each as soon as it is there."""
         yield from enumerate(self.build(build_inputs))
 
+    def begin(
+        self,
+        build_inputs: Sequence[BuilderInput],
+        built: Callable[[int, BuilderResult], None],
+    ) -> Sequence[Future[BuilderResult]]:
+        """Begin to build, and go on in the background; for builders that are asynchronous.
+
+        Args:
+            build_inputs: what to build.
+            built: is told the position of each input and its result, in some other thread.
+
+        Returns:
+            the results in the order of the inputs, each there when `built` was told.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not define `begin`")
+
     def close(self) -> None:
         """End the processes that it has; it cannot be used afterwards."""
 
@@ -91,7 +113,7 @@ class Builder:
         """A builder by its name.
 
         Args:
-            kind: ``"local"`` is a `LocalBuilder`.
+            kind: ``"local"`` is a `LocalBuilder`, ``"ray"`` a `RayBuilder`.
             args: of its constructor.
             kwargs: the same, by name.
 
@@ -167,6 +189,9 @@ class RunnerResult:
         error_kind: what kind of error it is.
         cpu_secs: processor time per run of the calling thread as measured, one per repetition.
         seconds: how long measuring took.
+        is_complete: whether all repetitions took place. A candidate that is clearly slower than the
+            best so far gets fewer.
+        machine: where it ran, as `TuningRecord.machine` says it; None for this machine.
     """
 
     run_secs: list[float] | None
@@ -174,10 +199,31 @@ class RunnerResult:
     error_kind: ErrorKind | None = None
     cpu_secs: list[float] | None = None
     seconds: float = 0.0
+    is_complete: bool = True
+    machine: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         if self.error_msg is not None and self.error_kind is None:
             self.error_kind = "run"
+
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Future(Protocol[T_co]):
+    """A result that may not be there yet, as of `concurrent.futures`."""
+
+    def done(self) -> bool:
+        """Whether it is there."""
+        ...
+
+    def result(self) -> T_co:
+        """The result, for which it waits."""
+        ...
+
+    def cancel(self) -> Any:
+        """Nobody waits for it."""
+        ...
 
 
 class RunnerFuture:
@@ -218,9 +264,14 @@ class Runner:
     Attributes:
         packs_constants: whether it does what `RunnerInput.packed` says; without that, candidates
             pack constants in each run.
+        is_elsewhere: whether candidates run on other machines, so that building and searching do
+            not disturb them.
+        concurrency: number of candidates that run at the same time.
     """
 
     packs_constants = False
+    is_elsewhere = False
+    concurrency = 1
 
     def run(self, runner_inputs: Sequence[RunnerInput]) -> list[RunnerFuture]:
         """Start to measure; the futures are in the order of the inputs."""
@@ -232,6 +283,27 @@ class Runner:
         Candidates that run in turns meet the same disturbances.
         """
         return [future.result() for future in self.run(runner_inputs)]
+
+    def start_remeasuring(
+        self, runner_inputs: Sequence[RunnerInput]
+    ) -> Callable[[], list[RunnerResult]]:
+        """Begin `remeasure`, if it can go on in the background.
+
+        Returns:
+            a function that waits for the results.
+        """
+        return lambda: self.remeasure(runner_inputs)
+
+    def machine(self, target: Target) -> Mapping[str, Any]:
+        """Where candidates for a target run, as `TuningRecord.machine` says it.
+
+        Raises:
+            TargetError: if its code is known not to run there.
+        """
+        from tilewright.tune.database.record import this_machine
+
+        del target
+        return this_machine()
 
     def expect(self, runner_input: RunnerInput, workload_mod: IRModule) -> None:
         """Start to compute what `check` will need, in the background.
@@ -272,7 +344,7 @@ class Runner:
         """A runner by its name.
 
         Args:
-            kind: ``"local"`` is a `LocalRunner`.
+            kind: ``"local"`` is a `LocalRunner`, ``"ray"`` a `RayRunner`.
             args: of its constructor.
             kwargs: the same, by name.
 

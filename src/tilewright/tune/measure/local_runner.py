@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -11,7 +11,7 @@ from tilewright.error import ArgumentValueError
 from tilewright.ir.module import IRModule
 from tilewright.runtime.device import CPU, device
 from tilewright.target.cpu import core_count
-from tilewright.tune.measure.affinity import timing_cores
+from tilewright.tune.measure.affinity import other_cores, timing_cores
 from tilewright.tune.measure.expectation import Expectation
 from tilewright.tune.measure.expected_results import summed_terms
 from tilewright.tune.measure.interfaces import (
@@ -30,11 +30,13 @@ from tilewright.tune.measure.process import (
 from tilewright.tune.measure.process.requests import CallableOrName, portable
 from tilewright.tune.measure.run_queue import CancelledError, Failure, Job, RunQueue, RunSession
 from tilewright.tune.measure.run_requests import (
+    Artifact,
     Candidate,
     CheckRequest,
     InterleavedRequest,
     MeasureRequest,
     RunSettings,
+    Standard,
     Workload,
 )
 from tilewright.tune.measure.timing import PATIENCE
@@ -70,6 +72,8 @@ class LocalRunner(Runner):
             returns seconds; by default candidates are compared with a reference, see `RunnerInput`.
         f_cleanup: called without arguments after each candidate.
         initializer: called once in each process.
+        cores: where candidates run; by default on the last of the cores that this process may use,
+            or on all of them.
     """
 
     packs_constants = True
@@ -84,6 +88,7 @@ class LocalRunner(Runner):
         f_run_evaluator: CallableOrName | None = None,
         f_cleanup: CallableOrName | None = None,
         initializer: CallableOrName | None = None,
+        cores: Collection[int] | None = None,
     ) -> None:
         if not timeout_sec > 0:
             raise ArgumentValueError(f"LocalRunner: timeout_sec is positive, got {timeout_sec}")
@@ -105,6 +110,7 @@ class LocalRunner(Runner):
         settings = partial(
             _settings,
             self.evaluator_config,
+            cores,
             cooldown_sec=cooldown_sec,
             alloc_repeat=alloc_repeat,
             **{
@@ -114,6 +120,7 @@ class LocalRunner(Runner):
                 for name, f in functions.items()
             },
         )
+        self._cores = cores
         self._queue = RunQueue(RunSession(settings))
         self._workloads: dict[Any, Workload] = {}
         self._expectations: dict[str, Expectation] = {}
@@ -143,13 +150,13 @@ class LocalRunner(Runner):
                 return self._failed(answer, limit[0], workload)
             if "error_msg" in answer:
                 return RunnerResult(None, answer["error_msg"], "run", seconds=answer["seconds"])
-            run_secs = answer["run_secs"]
-            if workload is not None and answer["complete"]:
-                workload.add(
-                    item.artifact_path, _packed(item), sorted(run_secs)[len(run_secs) // 2]
-                )
+            run_secs, is_complete = answer["run_secs"], answer["complete"]
+            if workload is not None and is_complete:
+                workload.add(partial(Artifact.read, item.artifact_path), packed_of(item), run_secs)
             cpu_secs, seconds = answer.get("cpu_secs"), answer["seconds"]
-            return RunnerResult(run_secs, cpu_secs=cpu_secs, seconds=seconds)
+            return RunnerResult(
+                run_secs, cpu_secs=cpu_secs, seconds=seconds, is_complete=is_complete
+            )
 
         def depends() -> bool:
             return workload is not None and workload.best is None
@@ -161,6 +168,17 @@ class LocalRunner(Runner):
         if item.key is None or not self._compares:
             return None
         return self._workloads.setdefault((item.key, item.num_cores), Workload())
+
+    def set_standard(self, item: RunnerInput, standard: Standard | None) -> None:
+        """Compare the candidates of a workload with what another runner has measured.
+
+        Args:
+            item: a candidate of the workload.
+            standard: what to compare with; None for nothing, as at the beginning.
+        """
+        workload = self._workload(item)
+        if workload is not None:
+            workload.standard = standard
 
     def _measure_request(self, item: RunnerInput, workload: Workload | None) -> MeasureRequest:
         candidate, planned = _candidate(item), self._planned_seconds()
@@ -259,7 +277,8 @@ class LocalRunner(Runner):
         key = item.key if item.key is not None else mod.script()
         if key not in self._expectations:
             info = [argument.as_json() for argument in item.args_info]
-            self._expectations[key] = Expectation(mod, info, item.num_cores, EXPECTED_SECONDS)
+            cores = other_cores(item.num_cores, timing=self._cores)
+            self._expectations[key] = Expectation(mod, info, cores, EXPECTED_SECONDS)
         return self._expectations[key]
 
     def close(self) -> None:
@@ -267,16 +286,20 @@ class LocalRunner(Runner):
         self._finalizer()
 
 
-def _settings(config: EvaluatorConfig, single: bool, **others: Any) -> RunSettings:
-    return RunSettings(config, single, timing_cores(1 if single else None), **others)
+def _settings(
+    config: EvaluatorConfig, cores: Collection[int] | None, single: bool, **others: Any
+) -> RunSettings:
+    timing = timing_cores(1 if single else None, None if cores is None else frozenset(cores))
+    return RunSettings(config, single, timing, **others)
 
 
 def _candidate(item: RunnerInput) -> Candidate:
     info = [argument.as_json() for argument in item.args_info]
-    return Candidate(item.artifact_path, item.device_type, info, _packed(item))
+    return Candidate(item.artifact_path, item.device_type, info, packed_of(item))
 
 
-def _packed(item: RunnerInput) -> dict[int, Any]:
+def packed_of(item: RunnerInput) -> dict[int, Any]:
+    """`RunnerInput.packed` in the form in which it is sent."""
     return {position: info.as_json() for position, info in item.packed.items()}
 
 

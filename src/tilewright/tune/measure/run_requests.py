@@ -19,7 +19,8 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -141,42 +142,101 @@ Every change of it adds an error of measuring to all times after it, so there sh
 """
 
 
-class Workload:
-    """One workload.
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """The file that a builder wrote, in memory.
 
     Attributes:
-        best: seconds of its best candidate, None before there is one.
+        name: of the file, without its directory.
+        content: its bytes.
+    """
+
+    name: str
+    content: bytes
+
+    @staticmethod
+    def read(path: str | Path) -> Artifact:
+        """The file at a path."""
+        return Artifact(Path(path).name, Path(path).read_bytes())
+
+    def write(self, directory: str | Path) -> str:
+        """Write the file to a new directory of its own; gives its path."""
+        path = Path(tempfile.mkdtemp(dir=directory), self.name)
+        path.write_bytes(self.content)
+        return os.fspath(path)
+
+
+@dataclass(frozen=True, slots=True)
+class Standard:
+    """What candidates of a workload are compared with.
+
+    Attributes:
+        best: seconds of the best candidate so far.
+        artifact: of the candidate that is the reference.
+        nominal: seconds that the reference takes by definition.
+        packed: see `Candidate`.
+    """
+
+    best: float
+    artifact: Artifact
+    nominal: float
+    packed: dict[int, Any]
+
+
+class Workload:
+    """What is known of the candidates of one workload.
+
+    Attributes:
+        standard: what they are compared with; None before one was measured.
     """
 
     def __init__(self) -> None:
-        self.best: float | None = None
-        self._nominal = 0.0
-        self._content = b""
-        self._path = Path()
-        self._packed: dict[int, Any] = {}
+        self.standard: Standard | None = None
+        self._written: tuple[Artifact, Path] | None = None
         self._directories: list[str] = []
+
+    @property
+    def best(self) -> float | None:
+        """Seconds of the best candidate; None before there is one."""
+        return None if self.standard is None else self.standard.best
 
     def reference(self, directory: str) -> ReferenceArtifact | None:
         """What to compare candidates with; its file is in `directory`."""
-        if not self._content:
+        standard = self.standard
+        if standard is None:
             return None
-        if self._path.parent.parent != Path(directory) or not self._path.exists():
-            own = tempfile.mkdtemp(dir=directory)
-            self._directories.append(own)
-            self._path = Path(own, self._path.name)
-            self._path.write_bytes(self._content)
-        return ReferenceArtifact(os.fspath(self._path), self._nominal, self._packed)
+        path = self._written_path(standard.artifact, directory)
+        return ReferenceArtifact(os.fspath(path), standard.nominal, standard.packed)
+
+    def _written_path(self, artifact: Artifact, directory: str) -> Path:
+        if self._written is not None:
+            written, path = self._written
+            if written == artifact and path.parent.parent == Path(directory) and path.exists():
+                return path
+        path = Path(artifact.write(directory))
+        self._directories.append(os.fspath(path.parent))
+        self._written = artifact, path
+        return path
 
     def close(self) -> None:
         """Delete the files of references."""
         while self._directories:
             shutil.rmtree(self._directories.pop(), ignore_errors=True)
 
-    def add(self, artifact_path: str, packed: dict[int, Any], seconds: float) -> None:
-        """A candidate was measured completely."""
-        if self.best is None or seconds < self.best:
-            self.best = seconds
-        if not self._content or seconds < CLEARLY_FASTER * self._nominal:
-            self._content = Path(artifact_path).read_bytes()
-            self._nominal, self._packed = seconds, packed
-            self._path = Path(Path(artifact_path).name)
+    def add(
+        self, artifact: Callable[[], Artifact], packed: dict[int, Any], seconds: Sequence[float]
+    ) -> None:
+        """A candidate was measured completely.
+
+        Args:
+            artifact: reads its file.
+            packed: see `Candidate`.
+            seconds: what its repetitions took.
+        """
+        median = sorted(seconds)[len(seconds) // 2]
+        known = self.standard
+        if known is None or median < CLEARLY_FASTER * known.nominal:
+            best = median if known is None else min(median, known.best)
+            self.standard = Standard(best, artifact(), median, packed)
+        elif median < known.best:
+            self.standard = replace(known, best=median)

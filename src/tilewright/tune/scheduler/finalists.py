@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from tilewright.tune.callback import AddToDatabase, RemoveBuildArtifact
@@ -183,7 +184,7 @@ class _Final:
         default = task.default_latency
         for position, result in enumerate(results):
             if (1 - noise) * default < latency_of(result) < default:
-                results[position] = RunnerResult([default], None, None, result.cpu_secs)
+                results[position] = replace(result, run_secs=[default])
         task.replace([(latency_of(r), c) for c, r in zip(again, results, strict=True)])
         if not again:
             return

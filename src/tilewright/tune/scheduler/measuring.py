@@ -182,8 +182,13 @@ class Measuring:
                 if difference is None:
                     task.verified.append(candidates[position])
                     break
-                seconds = results[position].seconds
-                checked[position] = RunnerResult(None, difference, "wrong-result", None, seconds)
+                checked[position] = RunnerResult(
+                    None,
+                    difference,
+                    "wrong-result",
+                    seconds=results[position].seconds,
+                    machine=results[position].machine,
+                )
         return checked
 
     def _can_check(self, run: RunnerInput, task: TaskRecord, patient: bool) -> bool:

@@ -66,6 +66,10 @@ class ForkServer:
             )
         self._at_exit = atexit.register(self.close)
 
+    def wait(self) -> None:
+        """Wait until it is ready to fork."""
+        self._ask(None)
+
     def is_usable(self) -> bool:
         """Whether it lives, and belongs to this process and not to the one that forked this."""
         return self._owner == os.getpid() and self._process.poll() is None
@@ -109,13 +113,15 @@ class ForkServer:
             self._control.close()
             self._last_words.close()
 
-    def _ask(self, request: dict[str, Any], fds: Sequence[int] = ()) -> Any:
-        """The fork server's answer to a request."""
+    def _ask(self, request: dict[str, Any] | None, fds: Sequence[int] = ()) -> Any:
+        """The fork server's answer to a request; without one, wait until it is ready."""
         with deferred(), self._lock:
             try:
                 if not self._ready:
                     self._answer()
                     self._ready = True
+                if request is None:
+                    return None
                 socket.send_fds(self._control, [b"\0"], fds)
                 channel.send_json(self._control, request)
                 return self._answer()
