@@ -76,7 +76,7 @@ def tune_tir(
     if given:
         search = replace(search, space=PostOrderApply(**given))
     target = Target(target)
-    if options.runner is None or isinstance(options.runner, str):
+    if options.runner in (None, "local"):
         require_measurable(target)
     functions = _functions(mod, special_space or {})
     tasks = [

@@ -142,7 +142,7 @@ def add_to_database(
             cpu_secs=result.cpu_secs,
             error=result.error_msg,
             error_kind=result.error_kind,
-            machine=result.machine,
+            machine=result.machine or task.ctx.machine,
             task_name=task.name,
             supersedes=supersede,
             is_default=candidate.is_default,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import logging
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from tilewright.error import ArgumentValueError
@@ -46,9 +46,11 @@ class TuneContext:
 
     Attributes:
         is_over: whether the time of the search is up, so that no more candidates are wanted.
+        machine: where candidates run, as `TuningRecord.machine` says it; None for this machine.
     """
 
     is_over: Callable[[], bool] = staticmethod(lambda: False)
+    machine: Mapping[str, Any] | None = None
 
     def __init__(
         self,

@@ -42,8 +42,8 @@ class TuneOptions:
         max_trials_per_task: maximum number per task; None for no limit of its own.
         num_trials_per_iter: maximum number per batch. With few trials, batches are smaller, so
             that later ones can learn from earlier ones.
-        builder: compiles candidates: a `Builder` or ``"local"``.
-        runner: times candidates: a `Runner` or ``"local"``.
+        builder: compiles candidates: a `Builder`, ``"local"``, or ``"ray"``.
+        runner: times candidates: a `Runner`, ``"local"``, or ``"ray"``.
         database: gets the records: a `Database` or the name of a kind.
         cost_model: chooses the candidates to measure: a `CostModel`, its name, or None.
         measure_callbacks: called after each batch: callbacks, ``"default"`` or ``"none"``.

@@ -68,7 +68,7 @@ def run_tasks(
     for task in tasks:
         if not isinstance(task, TuneContext):
             raise ArgumentError(f"tune_tasks: a task is a TuneContext, got {task!r}")
-        if isinstance(runner, str):
+        if runner == "local":
             require_measurable(task.target)
     report_path = options.report_path(work_dir)
     database = options.made_database(work_dir)
@@ -86,7 +86,10 @@ def run_tasks(
             for task, logger in zip(tasks, loggers, strict=True):
                 task.logger = logger
             if isinstance(builder, str):
-                builder = Builder.create(builder, max_workers=tasks[0].num_threads if tasks else 1)
+                # How many processes this machine is to have says nothing about others.
+                count = tasks[0].num_threads if tasks else 1
+                options_here = {"max_workers": count} if builder == "local" else {}
+                builder = Builder.create(builder, **options_here)
                 stack.callback(builder.close)
             if isinstance(runner, str):
                 runner = Runner.create(runner)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from tilewright.ir.module import IRModule
@@ -41,17 +41,28 @@ def _instructions(target: Target) -> tuple[Any, ...]:
 
 
 def records_of(
-    database: Database | None, mod: IRModule | None, target: Target | None
+    database: Database | None,
+    mod: IRModule | None,
+    target: Target | None,
+    machine: Mapping[str, Any] | None = None,
 ) -> list[TuningRecord]:
-    """The records of a program for a target that were measured on this machine."""
+    """The records of a program for a target that were measured on machines of one kind.
+
+    Args:
+        database: where to look.
+        mod: the program.
+        target: the target.
+        machine: one of these machines, as a record names it; by default this one.
+    """
     if database is None or mod is None or not len(database) or not database.has_workload(mod):
         return []
     own = database.commit_workload(mod)
+    cpu = (this_machine() if machine is None else machine).get("cpu")
     return [
         record
         for record in database.get_all_tuning_records()
         if record.workload.shash == own.shash
-        and record.machine.get("cpu") == this_machine()["cpu"]
+        and record.machine.get("cpu") == cpu
         and (target is None or same_machine_code(record, target))
     ]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -52,23 +53,38 @@ def measure_finalists(
     Of many measurements, the best one was lucky. The new results go to the database, where they
     replace the old ones. Where nothing is faster than the default schedule beyond noise, that is
     the best one. An earlier run that was interrupted may have left more candidates that are wrong:
-    as long as those that take part are, the next ones of that run follow.
+    as long as those that take part are, the next ones of that run follow. A fleet has as many
+    finals at the same time as it has workers.
 
     Returns:
         Number of tasks that had a final: those whose best candidate has not won one before.
     """
     tasks = [task for task in scheduler.tasks if not task.is_settled]
-    order = sorted(tasks, key=_gain, reverse=True)
-    for position, task in enumerate(order):
-        share = measuring.seconds_left() / (len(order) - position)
-        final = _Final(measuring, scheduler, task, share)
-        final.settle()
-        earlier = known.get(task.task_id)
-        while earlier is not None and _is_one_refuted(task, earlier.taken):
-            task.replace(earlier.take_fastest())
-            final.settle()
-        task.settled = task.fastest[0][1] if task.fastest else None
-    return len(order)
+    waiting = deque(sorted(tasks, key=_gain, reverse=True))
+    concurrency = measuring.runner.concurrency
+    running: deque[Iterator[None]] = deque()
+    while waiting or running:
+        while waiting and len(running) < concurrency:
+            share = measuring.seconds_left() / math.ceil(len(waiting) / concurrency)
+            task = waiting.popleft()
+            final = _Final(measuring, scheduler, task, share)
+            running.append(_settle(final, task, known.get(task.task_id)))
+        first = running.popleft()
+        if next(first, _OVER) is not _OVER:
+            running.append(first)
+    return len(tasks)
+
+
+_OVER: Final = object()
+
+
+def _settle(final: _Final, task: TaskRecord, earlier: KnownTrials | None) -> Iterator[None]:
+    """Have the final of a task; yields where it waits for measurements, so that others begin."""
+    yield from final.settle()
+    while earlier is not None and _is_one_refuted(task, earlier.taken):
+        task.replace(earlier.take_fastest())
+        yield from final.settle()
+    task.settled = task.fastest[0][1] if task.fastest else None
 
 
 def _gain(task: TaskRecord) -> float:
@@ -100,8 +116,11 @@ class _Final:
         self._measuring, self._scheduler, self._task = measuring, scheduler, task
         self._end = time.monotonic() + seconds
 
-    def settle(self) -> None:
-        """Measure again until the best candidate is known to be the best, or time is up."""
+    def settle(self) -> Iterator[None]:
+        """Measure again until the best candidate is known to be the best, or time is up.
+
+        It yields where it waits for results.
+        """
         task = self._task
         again: list[MeasureCandidate] = []
         rounds = 0
@@ -114,7 +133,7 @@ class _Final:
             chosen = chosen[: self._places(FINALISTS)]
             if not chosen:
                 break
-            self._measure_again(chosen)
+            yield from self._measure_again(chosen)
             again += chosen
             rounds += 1
         self._put_default_first(again)
@@ -148,15 +167,16 @@ class _Final:
         left = (self._end - time.monotonic()) / max(count, 1)
         return min(TURNS_SECONDS, max(LEAST_SECONDS, left))
 
-    def _measure_again(self, chosen: Sequence[MeasureCandidate]) -> None:
+    def _measure_again(self, chosen: Sequence[MeasureCandidate]) -> Iterator[None]:
         """Replace the results of candidates by new ones."""
         measuring, task = self._measuring, self._task
         builds = measuring.build(task, chosen)
         ready = [i for i, build in enumerate(builds) if build.artifact_path is not None]
         candidates, artifacts = [chosen[i] for i in ready], [builds[i] for i in ready]
         seconds = self._turn_seconds(len(ready))
-        results = measuring.measure_again(task, candidates, artifacts, seconds)
-        results = measuring.check(task, candidates, artifacts, results, math.inf, patient=True)
+        wait = measuring.measure_again(task, candidates, artifacts, seconds)
+        yield
+        results = measuring.check(task, candidates, artifacts, wait(), math.inf, patient=True)
         for candidate, build in zip(chosen, builds, strict=True):
             if build.artifact_path is None:
                 candidates.append(candidate)

@@ -38,7 +38,7 @@ class KnownTrials:
         self.taken: list[tuple[float, MeasureCandidate]] = []
         self._ranking: Iterator[tuple[TuningRecord, MeasureCandidate]] | None = None
         self._mod = task.mod
-        for record in records_of(database, task.mod, task.target):
+        for record in records_of(database, task.mod, task.target, task.ctx.machine):
             same = database.module_equality.needs_same_blocks
             if not same and not structural_equal(record.workload.mod, task.mod):
                 return  # what is around the main block takes time, too

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Final
 
 from tilewright.target.cpu import core_count
@@ -20,8 +21,12 @@ from tilewright.tune.measure import (
 )
 from tilewright.tune.measure.interfaces import CANCELLED
 from tilewright.tune.progress.profiler import Profiler
+from tilewright.tune.scheduler.pipeline import BuiltAndRun
 from tilewright.tune.scheduler.task_record import TaskRecord, latency_of
 from tilewright.tune.workload import Workload
+
+ENOUGH: Final = 2
+"""Number of candidates on the way for each that a fleet runs at a time: others are built."""
 
 POLLING: Final = 0.005
 """Seconds between questions whether a result is there, where time is limited."""
@@ -58,10 +63,19 @@ class Measuring:
         """Whether nothing is waited for any more."""
         return self.is_abandoned or self.seconds_left() <= 0
 
-    @staticmethod
-    def overlaps(task: TaskRecord) -> bool:
-        """Whether candidates of a task leave a core free, on which others can be built."""
-        return task.target.num_cores < core_count()
+    def overlaps(self, task: TaskRecord) -> bool:
+        """Whether others can be built while candidates of a task run, on a core that they leave."""
+        return self.runner.is_elsewhere or task.target.num_cores < core_count()
+
+    def has_room(self, running: Sequence[TaskRecord]) -> bool:
+        """Whether a fleet could do with more candidates than those of `running` tasks.
+
+        There is enough for each worker, and a batch that is complete while the next one is searched
+        for does not leave it idle.
+        """
+        left = sum(not future.done() for task in running for future in task.runner_futures or ())
+        batch = max((len(task.runner_futures or ()) for task in running), default=0)
+        return left < ENOUGH * max(self.runner.concurrency, batch)
 
     def expect(self, task: TaskRecord) -> None:
         """Let the runner compute the right results of a task, in the background."""
@@ -76,7 +90,8 @@ class Measuring:
         """Build candidates and begin to run them.
 
         Where the candidates leave cores free, each one runs as soon as it is built; otherwise all
-        are built first, because building would slow those that run.
+        are built first, because building would slow those that run. A builder that is asynchronous
+        goes on in the background.
 
         Args:
             task: what they are candidates of; gets the builds and the futures as they come.
@@ -87,6 +102,9 @@ class Measuring:
         futures = [_failed(build) for build in builds]
         task.begin_batch(candidates, builds, futures)
         overlap = self.overlaps(task)
+        if overlap and self.builder.is_asynchronous:
+            self._begin_in_background(task, candidates, built)
+            return
         with Profiler.timeit("SendToBuilder"):
             for position, build in self._stream(task, candidates):
                 builds[position] = build
@@ -99,6 +117,34 @@ class Measuring:
         if not overlap and ready and not self.is_over:
             with Profiler.timeit("SendToRunner"):
                 self._run(task, candidates, builds, futures, ready)
+
+    def _begin_in_background(
+        self,
+        task: TaskRecord,
+        candidates: Sequence[MeasureCandidate],
+        told: Callable[[BuilderResult], None],
+    ) -> None:
+        if self.is_over:
+            return
+        builds, futures = task.builder_results, task.runner_futures
+        assert builds is not None
+        assert futures is not None
+
+        def run(candidate: MeasureCandidate, build: BuilderResult) -> RunnerFuture:
+            (future,) = self.runner.run(self._inputs(task, [candidate], [build]))
+            return future
+
+        ways = [BuiltAndRun(partial(run, candidate), told) for candidate in candidates]
+
+        def built(position: int, build: BuilderResult) -> None:
+            builds[position] = self._noted(task, candidates[position], build)
+            ways[position].go_on(builds[position])
+
+        with Profiler.timeit("SendToBuilder"):
+            started = self.builder.begin(self._build_inputs(task, candidates), built)
+        for way, build in zip(ways, started, strict=True):
+            way.build = build
+        futures[:] = ways
 
     def build(
         self, task: TaskRecord, candidates: Sequence[MeasureCandidate]
@@ -115,13 +161,15 @@ class Measuring:
         candidates: Sequence[MeasureCandidate],
         builds: Sequence[BuilderResult],
         seconds: float,
-    ) -> list[RunnerResult]:
-        """The results of candidates that run in turns, `seconds` each."""
+    ) -> Callable[[], list[RunnerResult]]:
+        """Begin to run candidates in turns, `seconds` each; gives what waits for the results."""
         inputs = self._inputs(task, candidates, builds)
         for item in inputs:
             item.seconds = seconds
-        results = self.runner.remeasure(inputs) if inputs else []
-        return [_sound(result) for result in results]
+        if not inputs:
+            return list
+        wait = self.runner.start_remeasuring(inputs)
+        return lambda: [_sound(result) for result in wait()]
 
     def wait(
         self, futures: Sequence[RunnerFuture], measured: Callable[[RunnerResult], None]
@@ -140,6 +188,12 @@ class Measuring:
                     results.append(RunnerResult(None, "it was not run any more", CANCELLED))
                 measured(results[-1])
         return results
+
+    def wait_for_one(self, futures: Sequence[RunnerFuture]) -> None:
+        """Wait for the first result that is not there yet, or until time is up."""
+        left = [future for future in futures if not future.done()]
+        if left and self._is_done(left[0]):
+            left[0].result()
 
     def _is_done(self, future: RunnerFuture) -> bool:
         """Whether a result is there, or can be waited for."""
@@ -209,28 +263,38 @@ class Measuring:
         """The builds with their positions, until time is up."""
         if self.is_over:
             return
-        limit = math.inf
-        if task.default_build is not None:
-            limit = max(LEAST_BUILD, TIMES_DEFAULT * task.default_build.cpu_seconds)
-        end = time.monotonic() + self.seconds_left()
-        inputs = [
-            BuilderInput(self._deployed(c).mod, task.target, cpu_seconds=limit, deadline=end)
-            for c in candidates
-        ]
-        stream = iter(self.builder.stream(inputs))
+        stream = iter(self.builder.stream(self._build_inputs(task, candidates)))
         try:
             for position, build in stream:
-                if self.seconds_left() <= 0 and build.error_kind == "build-timeout":
-                    build = _not_built()  # a longer one than there was time for
-                if candidates[position].is_default and build.artifact_path is not None:
-                    task.default_build = build
-                yield position, build
+                yield position, self._noted(task, candidates[position], build)
                 if self.is_over:
                     break
         finally:
             close = getattr(stream, "close", None)
             if close is not None:
                 close()
+
+    def _build_inputs(
+        self, task: TaskRecord, candidates: Sequence[MeasureCandidate]
+    ) -> list[BuilderInput]:
+        limit = math.inf
+        if task.default_build is not None:
+            limit = max(LEAST_BUILD, TIMES_DEFAULT * task.default_build.cpu_seconds)
+        end = time.monotonic() + self.seconds_left()
+        return [
+            BuilderInput(self._deployed(c).mod, task.target, cpu_seconds=limit, deadline=end)
+            for c in candidates
+        ]
+
+    def _noted(
+        self, task: TaskRecord, candidate: MeasureCandidate, build: BuilderResult
+    ) -> BuilderResult:
+        """A build as it counts."""
+        if self.seconds_left() <= 0 and build.error_kind == "build-timeout":
+            return _not_built()  # a longer one than there was time for
+        if candidate.is_default and build.artifact_path is not None:
+            task.default_build = build
+        return build
 
     def _run(
         self,

@@ -79,18 +79,35 @@ class GradientBased(TaskScheduler):
         for task in alive:
             if not task.history and not task.is_running:
                 return task.task_id
+        if self.is_on_fleet:
+            return self._next_on_fleet()
         for task in alive:
             if not task.history:
                 self.join_running_task(task.task_id)
         while alive := [task for task in alive if not task.is_terminated]:
-            gains = [self.gain(task) for task in alive]
-            most = max(gains)
-            chosen = self._random.choice(alive) if most < _NOTHING else alive[gains.index(most)]
+            chosen = self._most_promising(alive)
             if chosen.is_running:
                 self.join_running_task(chosen.task_id)
             if not chosen.is_terminated:  # by what came of its batch
                 return chosen.task_id
         return -1
+
+    def _next_on_fleet(self) -> int:
+        """The task that promises the most of those that have no batch on the way.
+
+        Workers would be idle if each task waited for the most promising one.
+        """
+        while alive := [task for task in self.tasks if not task.is_terminated]:
+            idle = [task for task in alive if not task.is_running]
+            if idle and self.has_room:
+                return self._most_promising(idle).task_id
+            self.wait_for_oldest_task()
+        return -1
+
+    def _most_promising(self, tasks: Sequence[TaskRecord]) -> TaskRecord:
+        gains = [self.gain(task) for task in tasks]
+        most = max(gains)
+        return self._random.choice(tasks) if most < _NOTHING else tasks[gains.index(most)]
 
     def gain(self, task: TaskRecord) -> float:
         """Seconds that another trial is expected to save; infinity if nothing ran so far."""

@@ -66,6 +66,7 @@ class TaskRecord:
         measure_candidates: the batch that is being measured; None between batches.
         builder_results: how its builds went.
         runner_futures: its measurements.
+        batch_number: its place among the batches of all tasks.
     """
 
     def __init__(self, ctx: TuneContext, task_id: int = 0, task_weight: float = 1.0) -> None:
@@ -99,6 +100,7 @@ class TaskRecord:
         self.measure_candidates: list[MeasureCandidate] | None = None
         self.builder_results: list[BuilderResult] | None = None
         self.runner_futures: list[RunnerFuture] | None = None
+        self.batch_number = 0
 
     @property
     def name(self) -> str:

@@ -108,6 +108,7 @@ class TaskScheduler:
         self._observers = observers
         self._measuring = Measuring(builder, runner, lambda: self.budget.seconds_left)
         self._known: dict[int, KnownTrials] = {}
+        self._batches = 0
         self.was_interrupted = False
         try:
             for observer in observers:
@@ -143,6 +144,16 @@ class TaskScheduler:
         """Number of tasks that are not done."""
         return sum(not task.is_terminated for task in self.tasks)
 
+    @property
+    def is_on_fleet(self) -> bool:
+        """Whether batches of several tasks run at the same time."""
+        return self._measuring.runner.concurrency > 1
+
+    @property
+    def has_room(self) -> bool:
+        """Whether the runner could do with more candidates than are on the way."""
+        return self._measuring.has_room([task for task in self.tasks if task.is_running])
+
     def touch_task(self, task_id: int) -> None:
         """Take in the results of a task if all of them are there; does not wait."""
         task = self.tasks[task_id]
@@ -158,6 +169,16 @@ class TaskScheduler:
             task.runner_futures, lambda result: self._tell("measured", task, result)
         )
         return self._take_in(task, results)
+
+    def wait_for_oldest_task(self) -> None:
+        """Wait for a result of the batch that was begun first; take in the batch if it is done."""
+        running = [task for task in self.tasks if task.is_running]
+        if running:
+            oldest = min(running, key=lambda task: task.batch_number)
+            self._measuring.wait_for_one(oldest.runner_futures or ())
+            if self._measuring.is_over:
+                self.join_running_task(oldest.task_id)
+            self.touch_task(oldest.task_id)
 
     def terminate_task(self, task_id: int, reason: str = "it is done") -> None:
         """Spend no more trials on a task."""
@@ -222,6 +243,7 @@ class TaskScheduler:
         task.has_begun = True
         ctx = task.ctx
         ctx.is_over = lambda: self._measuring.is_over
+        ctx.machine = self._measuring.runner.machine(task.target)
         spaces = ctx.generate_design_space()
         if not spaces:
             raise TuningError(f"task {task.name!r}: the space generator made no sketch at all")
@@ -253,6 +275,7 @@ class TaskScheduler:
             self.terminate_task(task.task_id, "there are no more candidates")
             return
         self._tell("sending", task, len(candidates), "builder")
+        task.batch_number = self._batches = self._batches + 1
         self._measuring.begin_batch(
             task, candidates, lambda build: self._tell("built", task, build)
         )

@@ -195,13 +195,13 @@ class EarlierRecords:
         context: the task.
 
     Attributes:
-        records: those that are for the target, and of this machine.
+        records: those that are for the target, and of the machine of the task.
         best: sketches, traces and times of those that ran, fastest first; known after
             `adopted_by`.
     """
 
     def __init__(self, database: Database | None, context: TuneContext) -> None:
-        self.records = records_of(database, context.mod, context.target)
+        self.records = records_of(database, context.mod, context.target, context.machine)
         self.best: list[tuple[Sketch, Trace, Sequence[float]]] = []
 
     def adopted_by(self, sketches: Sequence[Sketch]) -> Iterator[tuple[Sketch, Trace]]:

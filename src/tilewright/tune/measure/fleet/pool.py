@@ -136,7 +136,7 @@ class Pool:
             TVMError: if none can be started, versions differ, or machines of several kinds.
         """
         try:
-            await asyncio.gather(*(self._start(worker) for worker in self.workers))
+            await asyncio.gather(*[self._begin(self._start(worker)) for worker in self.workers])
             kinds = {_kind(w.greeting) for w in self.workers if w.is_there and w.greeting}
             if not kinds:
                 raise TVMError(f"no worker of the fleet starts: {self.workers[0].absence}")
@@ -213,22 +213,19 @@ class Pool:
 
     def _give(self, worker: Worker, task: Task) -> None:
         if not task.answer.done():  # nobody may want it any more
-            worker.tasks[task] = self._begin(self._perform(worker, task))
+            ahead = [*worker.tasks] if self.role.parallel == 1 else []
+            limit = task.seconds + sum(one.seconds for one in ahead)
+            worker.tasks[task] = self._begin(self._perform(worker, task, limit))
 
-    async def _perform(self, worker: Worker, task: Task) -> None:
+    async def _perform(self, worker: Worker, task: Task, limit: float) -> None:
         actor = worker.actor
         assert actor is not None
-        ahead = [*worker.tasks] if self.role.parallel == 1 else []
-        limit = task.seconds + sum(one.seconds for one in ahead if one is not task)
         try:
             argument = dumps(task.argument())
             answer = await asyncio.wait_for(actor.call("do", task.method, argument), limit)
-        except asyncio.TimeoutError:
-            self._lose(worker, [task], "timeout", f"no answer within {limit:.3g} s")
-            return
-        except WorkerLostError as error:
-            reasons = [*worker.tasks] if self.role.parallel > 1 else [*worker.tasks][:1]
-            self._lose(worker, reasons, "crash", str(error))
+        except (asyncio.TimeoutError, WorkerLostError) as error:
+            if worker.actor is actor:  # nobody has noticed before
+                self._lose(worker, task, error, limit)
             return
         except Exception as error:
             if not task.answer.done():
@@ -236,7 +233,7 @@ class Pool:
         else:
             if not task.answer.done():
                 task.answer.set_result(answer)
-        del worker.tasks[task]
+        worker.tasks.pop(task, None)
         self._fill(worker)
 
     def _begin(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
@@ -247,14 +244,26 @@ class Pool:
 
     # --- who is there -------------------------------------------------------------------------
 
-    def _lose(self, worker: Worker, reasons: list[Task], kind: ErrorKind, text: str) -> None:
-        """Replace a worker, and have its tasks done by others."""
+    def _lose(self, worker: Worker, task: Task, error: Exception, limit: float) -> None:
+        """Replace a worker, and have its tasks done by others.
+
+        Args:
+            worker: who is lost.
+            task: what it did not answer.
+            error: why not.
+            limit: how long it could have taken.
+        """
+        kind: ErrorKind = "crash" if isinstance(error, WorkerLostError) else "timeout"
+        if kind == "timeout":
+            text, reasons = f"no answer within {limit:.3g} s", [task]
+        else:
+            text, reasons = str(error), [*worker.tasks]
         logger.warning("a worker on %s is replaced: %s", worker.host, text)
         if worker.actor is not None:
             self._cluster.end(worker.actor)
             worker.actor = None
-        for task in reasons:
-            task.losses.append((kind, text))
+        for reason in reasons[: self.role.parallel]:
+            reason.losses.append((kind, text))
         again = []
         for task, job in worker.tasks.items():
             if job is not asyncio.current_task():

@@ -1,0 +1,1 @@
+"""Tuning on a simulated fleet: `python -m benchmarks fleet`."""
