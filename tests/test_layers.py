@@ -36,7 +36,7 @@ LAYERS = {
     "meta_schedule": {"tune", "relax"},
     "auto_scheduler": {"meta_schedule"},
     "autotvm": {"tune"},
-    "cli": {"meta_schedule", "autotvm"},
+    "cli": {"auto_scheduler", "autotvm"},
     "__main__": {"cli"},
 }
 """What each package may import directly; what those import is allowed too."""

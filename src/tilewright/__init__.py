@@ -86,6 +86,7 @@ provide(
         "graph scripts": "tilewright.script.relax",
         "graphs": "tilewright.relax",
         "json": "tilewright.tir.json_form",
+        "lines of the auto-scheduler": "tilewright.auto_scheduler.tvm_lines",
         "model tuning": "tilewright.meta_schedule.relax_integration",
         "node graphs": "tilewright.tir.node_graph",
         "operators of nn": "tilewright.relax.frontend.nn.op",

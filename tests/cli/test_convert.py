@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tilewright import autotvm
+from tilewright import auto_scheduler, autotvm
 from tilewright.autotvm.task.template import _TEMPLATES
 from tilewright.tune.database import JSONDatabase
 from tilewright.tune.database.selection import records_of
@@ -92,7 +92,10 @@ def test_files_that_cannot_be_converted(run, tmp_path, templates):
     (tmp_path / "bad.py").write_text("1 / 0")
     for arguments, message in (
         ([tmp_path / "none"], "cannot read"),
-        ([tmp_path / "text"], "has no line of a form that is known, which are autotvm"),
+        (
+            [tmp_path / "text"],
+            "has no line of a form that is known, which are autotvm, auto-scheduler",
+        ),
         ([tmp_path / "text", "--from", "autotvm"], "the first reason: this is not JSON"),
         ([tmp_path / "text", "--programs", tmp_path / "none.py"], "there is no file"),
         ([tmp_path / "text", "--programs", tmp_path / "bad.py"], "ZeroDivisionError"),
@@ -100,3 +103,46 @@ def test_files_that_cannot_be_converted(run, tmp_path, templates):
         code, _, errors = run("records", "convert", *arguments, "-o", tmp_path / "tuned")
         assert code == 1
         assert message in errors
+
+
+WORKLOADS = """
+from tilewright import auto_scheduler, te
+
+@auto_scheduler.register_workload("tests/convert", override=True)
+def double(n):
+    A = te.placeholder((n,), name="A")
+    return [A, te.compute((n,), lambda i: A[i] * 2.0, name="B")]
+"""
+
+
+def steps_line(steps, costs, number=0, name="tests/convert"):
+    task = [json.dumps([name, 8]), "llvm -keys=cpu -link-params=0", [4, 64, 64], "", 0, []]
+    form = {"i": [task, [[], steps]], "r": [costs, number, 0.5, 1.6e9], "v": "v0.6"}
+    return json.dumps(form)
+
+
+def test_lines_of_the_auto_scheduler(run, tmp_path, caplog):
+    path, programs, out = tmp_path / "old.json", tmp_path / "workloads.py", tmp_path / "tuned"
+    programs.write_text(WORKLOADS)
+    tiled = [["SP", 1, 0, 8, [4], 1], ["AN", 1, 1, 2]]
+    bad = [steps_line([["SP", 1, 0, 9, [3], 1]], [1e-6]), steps_line(tiled, [1e-6], name="nobody")]
+    racing = steps_line([["CHR", 0, "local", [1]], ["CA", 1, 2, 0], ["CHW", 2, "local"]], [1e-6])
+    good = [steps_line(tiled, [2e-6]), steps_line([], [3e-6]), steps_line(tiled, [1e10], 7)]
+    path.write_text("\n".join([*good, *bad, racing, ""]))
+    code, output, errors = run("records", "convert", path, "--programs", programs, "-o", out)
+    assert (code, output) == (0, f"3 records added to {out}, which has 3\n"), errors
+    assert "skipped 3 lines" in caplog.text
+    for number, reason in (
+        (4, "has extent 8, but 9 in the record"),
+        (5, "the workload 'nobody' is not registered"),
+        (6, "it is computed in loop i of stage B"),
+    ):
+        assert f"old.json:{number}: " in caplog.text
+        assert reason in caplog.text
+    task = auto_scheduler.SearchTask("tests/convert", (8,), target="llvm")
+    database = JSONDatabase(work_dir=out)
+    assert database.query_tuning_record(task.compute_dag.func, task.target).run_secs == [2e-6]
+    best = database.query_schedule(task.compute_dag.func, task.target)
+    assert "T.vectorized(4)" in str(best.mod)
+    kinds = [record.error_kind for record in database.get_all_tuning_records()]
+    assert kinds == [None, None, "timeout"]

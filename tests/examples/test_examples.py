@@ -20,6 +20,11 @@ SHOWN = {
         "sch = tir.Schedule(function)",
         "12 candidates after going on",
     ],
+    "custom_sketch_rule.py": [
+        "C.local = ...",
+        "candidates of the rule, the fastest took",
+        "best one is correct",
+    ],
     "te_matmul.py": ["T.vectorized(32)", "in tiles:", "GFLOP/s, correct"],
     "tvmscript_softmax.py": ["@T.prim_func", "rows sum to", "shape[1] is 999, expected 1000"],
     "call_python_from_compiled_code.py": ["step 4: energy", "nobody wants to hear about step 0"],

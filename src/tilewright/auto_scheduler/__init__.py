@@ -13,6 +13,7 @@ A front door to `tilewright.tune`, by the names that tutorials use::
 
 from tilewright.auto_scheduler.compute_dag import ComputeDAG, LayoutRewriteOption
 from tilewright.auto_scheduler.cost_model import RandomModel, XGBModel
+from tilewright.auto_scheduler.custom_sketch_rule import PreloadCustomSketchRule
 from tilewright.auto_scheduler.dispatcher import ApplyHistoryBest, ApplyHistoryBestOrSample
 from tilewright.auto_scheduler.hardware_params import HardwareParams
 from tilewright.auto_scheduler.measure import (
@@ -69,6 +70,7 @@ __all__ = [
     "MeasureErrorNo",
     "MeasureInput",
     "MeasureResult",
+    "PreloadCustomSketchRule",
     "PreloadMeasuredStates",
     "PrintTableInfo",
     "RPCRunner",

@@ -35,8 +35,8 @@ class State(LoopSteps):
 
     Args:
         state_object: a schedule to which nothing has been done, or a state, which is copied.
-        dag: the computation, which numbers the stages; without it, they have the numbers of a
-            computation with the outputs of the schedule.
+        dag: the computation, or its inputs and outputs, which number the stages; without it, they
+            have the numbers of a computation with the outputs of the schedule.
 
     Attributes:
         schedule: the schedule, with all that has been done.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 import os
 from collections.abc import Mapping, Sequence
@@ -18,7 +19,8 @@ from tilewright.error import ArgumentError, ArgumentValueError, did_you_mean
 from tilewright.tune.candidate import ArgInfo, MeasureCandidate
 from tilewright.tune.context import TuneContext
 from tilewright.tune.cost_model import CostModel
-from tilewright.tune.database import MemoryDatabase
+from tilewright.tune.database import MemoryDatabase, TuningRecord
+from tilewright.tune.database.record import this_machine
 from tilewright.tune.database.selection import records_of
 from tilewright.tune.options import Space
 from tilewright.tune.search import EvolutionarySearch
@@ -42,6 +44,9 @@ class SearchCallback:
 class PreloadMeasuredStates(SearchCallback):
     """What a log has about the task is known: it is not measured again, and the search goes on.
 
+    Records of other machines do not count. Lines of Apache TVM's auto-scheduler do not say where
+    they were measured; they are taken to be of this machine.
+
     Args:
         filename: the log. If there is none, nothing is known, and a warning is logged.
     """
@@ -55,9 +60,22 @@ class PreloadMeasuredStates(SearchCallback):
         if not self.filename.exists():
             _logger.warning("PreloadMeasuredStates: there is no log %s", self.filename)
             return
-        found = records_of(open_log(self.filename), policy.context.mod, task.target)
+        database = MemoryDatabase()
+        database.commit_tuning_records(
+            map(_of_a_machine, open_log(self.filename).get_all_tuning_records())
+        )
+        found = records_of(database, policy.context.mod, task.target)
         policy.known.commit_tuning_records(found)
         _logger.info("%s: %d records of %s", self.filename, len(found), task.workload_key)
+
+
+def _of_a_machine(record: TuningRecord) -> TuningRecord:
+    """A record; one that does not say where it was measured as one of this machine."""
+    if record.machine:
+        return record
+    own = copy.copy(record)
+    own.machine = this_machine()
+    return own
 
 
 class SearchPolicy:
@@ -113,6 +131,11 @@ class SearchPolicy:
         self.context.initialize()
 
     _space: Space = "post-order-apply"
+
+    @property
+    def search_task(self) -> SearchTask:
+        """The task, by the name that functions of custom sketch rules know."""
+        return self.task
 
     def search(self, options: TuningOptions) -> None:
         """Measure candidates, as many as the options say.

@@ -21,6 +21,7 @@ from tilewright.te.schedule import InferBound, Schedule
 from tilewright.te.schedule import Stage as TEStage
 from tilewright.te.schedule.relation import domain
 from tilewright.te.schedule.stage_state import AttachType
+from tilewright.te.tensor import Tensor
 from tilewright.tir.buffer import Range
 from tilewright.tir.expr import IterVar
 from tilewright.tir.stmt import ForKind
@@ -47,7 +48,11 @@ _PLACES: Final = {
 class StageTable:
     """The stages of a state, each a view of a stage of its te schedule; see `State`."""
 
-    def __init__(self, state_object: StageTable | Schedule, dag: ComputeDAG | None = None) -> None:
+    def __init__(
+        self,
+        state_object: StageTable | Schedule,
+        dag: ComputeDAG | list[Tensor] | tuple[Tensor, ...] | None = None,
+    ) -> None:
         if isinstance(state_object, StageTable):
             vars(self).update(vars(state_object.copy()))
             return
@@ -63,7 +68,8 @@ class StageTable:
             )
         self.schedule = state_object
         outputs = [op.output(0) for op in state_object.outputs]
-        order = numbered_operations(outputs if dag is None else dag.tensors)
+        given = outputs if dag is None else dag
+        order = numbered_operations(given if isinstance(given, (list, tuple)) else given.tensors)
         self._stages = [state_object[op] for op in order if op in state_object.stage_map]
         self._stage_names = [stage.name for stage in self._stages]
         self.transform_steps: list[Step] = []
@@ -112,6 +118,11 @@ class StageTable:
     def __getitem__(self, stage: StageLike) -> Stage:
         """The stage of a tensor or an operation, or that number."""
         return self._stage(self._number("State", stage))
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether no lengths of splits are left to a search."""
+        return not self._free
 
     def te_stage(self, number: int) -> TEStage:
         """The stage of the te schedule that has that number here."""

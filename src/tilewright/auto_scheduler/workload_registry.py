@@ -160,6 +160,19 @@ def computation_of(workload_key: str) -> list[Any] | PrimFunc:
     return list(tensors)
 
 
+def registered(workload_key: str) -> Any:
+    """What a workload key refers to now, so that a change can be noticed.
+
+    Raises:
+        ArgumentValueError: if it is malformed.
+        UnknownNameError: if it names a function that is not registered.
+    """
+    known = _COMPUTATIONS.get(workload_key)
+    if known is None:
+        return _function(_parts(workload_key)[0])
+    return known if isinstance(known, PrimFunc) else tuple(known)
+
+
 def _parts(workload_key: str) -> list[Any]:
     parts: Any = None
     if isinstance(workload_key, str):

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -36,20 +35,16 @@ from tilewright.error import (
     ArgumentValueError,
     DatabaseError,
     RecordError,
-    TVMError,
 )
-from tilewright.target import Target
 from tilewright.tune.database.base import SkippedLine, report
 from tilewright.tune.database.line_file import Line, LineFile
+from tilewright.tune.database.tvm_lines import read_target
 
 VERSION: Final = 0.2
 """The version of the form of a line."""
 
 FAILED_SECONDS: Final = 1e9
 """What the times of a config that failed are in a line."""
-
-_FORGOTTEN: Final = re.compile(r"\s-link-params=\S+")
-"""An option of old targets that says nothing about their code."""
 
 Pair = tuple[MeasureInput, MeasureResult]
 
@@ -136,7 +131,8 @@ def parsed(row: str | bytes) -> RecordLine:
         config = ConfigEntity.from_json_dict(form["config"])
         if not (isinstance(name, str) and isinstance(args, list) and isinstance(kwargs, dict)):
             raise TypeError(f"no task: {form['input']}")
-        measured = MeasureInput(_target(target), RecordedTask(name, hashable(args), kwargs), config)
+        task = RecordedTask(name, hashable(args), kwargs)
+        measured = MeasureInput(read_target(target), task, config)
         result = MeasureResult(*_outcome(costs, number), float(all_cost), float(timestamp))
     except RecordError:
         raise
@@ -175,13 +171,6 @@ def _outcome(costs: Any, number: Any) -> tuple[tuple[Any, ...], int]:
     if not times or not all(0 < seconds < FAILED_SECONDS for seconds in times):
         raise ValueError(f"{costs} are no times in seconds")
     return times, number
-
-
-def _target(text: Any) -> Target:
-    try:
-        return Target(_FORGOTTEN.sub("", text) if isinstance(text, str) else text)
-    except TVMError as error:
-        raise RecordError(f"its target {text!r} is none: {error}") from None
 
 
 # --- files --------------------------------------------------------------------------------------

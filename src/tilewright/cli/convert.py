@@ -30,6 +30,7 @@ class Format(NamedTuple):
 
 FORMATS: Final = {
     "autotvm": Format("tilewright.autotvm.conversion", frozenset({"input", "config", "result"})),
+    "auto-scheduler": Format("tilewright.auto_scheduler.tvm_lines", frozenset({"i", "r", "v"})),
 }
 """Forms of records by name."""
 

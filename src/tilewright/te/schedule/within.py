@@ -29,7 +29,12 @@ from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule.primitive import Step
 from tilewright.tir.schedule.state import newly_prepared
 from tilewright.tir.schedule.symbols import value_of
-from tilewright.tir.schedule.traces.instruction import Instruction, replaced, step
+from tilewright.tir.schedule.traces.instruction import (
+    Instruction,
+    InstructionKind,
+    replaced,
+    step,
+)
 from tilewright.tir.schedule.traces.json_form import to_json
 from tilewright.tir.schedule.traces.python_text import as_python
 from tilewright.tir.schedule.traces.renaming import about
@@ -163,6 +168,39 @@ def apply_to(schedule: Schedule, sch: tir_schedule.Schedule, func_name: str | No
     """See `Schedule.apply_to`."""
     name = _function(sch, func_name).name
     numbers = _sampled(schedule.trace, sch)
+    continuation = schedule.continuation
+    if continuation is None or continuation.is_of_stages:
+        sch.apply(NAME, _arguments(schedule, name, numbers, lambda var: _is_known(sch, var)))
+    for text in () if continuation is None else continuation.traces:
+        tir_schedule.Trace.apply_json_to_schedule(about(json.loads(text), name), sch)
+
+
+def unapplied_trace(schedule: Schedule, func_name: str) -> tir_schedule.Trace:
+    """The trace that `Schedule.apply_to` makes, for a schedule that samples nothing.
+
+    The step is not applied, which takes ten times as long as making it.
+
+    Args:
+        schedule: the schedule.
+        func_name: the function.
+    """
+    trace = tir_schedule.Trace()
+    arguments = _arguments(schedule, func_name, {}, lambda _: False)
+    trace.append(Instruction.of(InstructionKind.get(NAME), arguments, (), False))
+    return trace
+
+
+def _arguments(
+    schedule: Schedule, func_name: str, numbers: dict[Var, Any], is_known: Callable[[Var], bool]
+) -> dict[str, Any]:
+    """The arguments of the step that stands for a schedule.
+
+    Args:
+        schedule: the schedule.
+        func_name: the function.
+        numbers: what stands for numbers that the schedule has sampled.
+        is_known: whether a variable stands for a number where the step is applied.
+    """
     steps = [
         inst
         for inst in schedule.trace
@@ -170,18 +208,13 @@ def apply_to(schedule: Schedule, sch: tir_schedule.Schedule, func_name: str | No
     ]
     needed = Trace(steps).simplified()
     used = dict.fromkeys(item for inst in needed for item in inst.uses() if isinstance(item, Var))
-    numbers |= {var: var for var in used if _is_known(sch, var)}
+    numbers |= {var: var for var in used if is_known(var)}
     names = {var: f"v{n}" for n, var in enumerate(var for var in used if var in numbers)}
-    continuation = schedule.continuation
-    if continuation is None or continuation.is_of_stages:
-        arguments = {
-            "func_name": name,
-            "steps": to_json(needed, False, given=names)[0],
-            "numbers": {names[var]: numbers[var] for var in names},
-        }
-        sch.apply(NAME, arguments)
-    for text in () if continuation is None else continuation.traces:
-        tir_schedule.Trace.apply_json_to_schedule(about(json.loads(text), name), sch)
+    return {
+        "func_name": func_name,
+        "steps": to_json(needed, False, given=names)[0],
+        "numbers": {names[var]: numbers[var] for var in names},
+    }
 
 
 def _sampled(trace: Trace, sch: tir_schedule.Schedule) -> dict[Var, Any]:

@@ -20,6 +20,8 @@ from tilewright.tune.database.record import TuningRecord
 from tilewright.tune.database.tvm_lines import (
     RECORD_FILE,
     WORKLOAD_FILE,
+    is_of_auto_scheduler,
+    read_auto_scheduler,
     read_record,
     read_workload,
 )
@@ -35,8 +37,8 @@ _TRACE: Final = b',"trace":['
 class JSONDatabase(MemoryDatabase):
     """Workloads and records in two files, or in one, with one JSON object a line.
 
-    Files that Apache TVM's tuner has written are read, too: each of their lines is a list. What
-    is committed to them is written in the form of this class.
+    Files that Apache TVM's MetaSchedule (each of their lines is a list) or its auto-scheduler has
+    written are read, too. What is committed to them is written in the form of this class.
 
     Committed records are on the disk when the method returns. Others may append to the files at
     the same time; what they append is found by the next query. A line that cannot be used (torn,
@@ -153,6 +155,10 @@ class JSONDatabase(MemoryDatabase):
         if isinstance(form, list):
             self._add_record(read_record(form, self._by_position))
             return
+        if is_of_auto_scheduler(form):
+            record = read_auto_scheduler(form)
+            self._add_record(record.of(self._own_workload(record.workload.mod)))
+            return
         workload = self._by_key.get(str(form.get("workload")))
         if workload is None:
             raise RecordError(f"there is no workload {form.get('workload')}")
@@ -268,7 +274,7 @@ def _parsed(line: Line) -> dict[str, Any] | list[Any]:
         form = _lazily_parsed(line.text)
     except (ValueError, RecursionError):
         raise RecordError("this is not JSON") from None
-    if isinstance(form, list):
+    if isinstance(form, list) or is_of_auto_scheduler(form):
         return form
     version = form.get("version") if isinstance(form, dict) else None
     if type(version) is not int:

@@ -10,13 +10,16 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import struct
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from tilewright.error import DatabaseError, RecordError
+from tilewright.error import DatabaseError, RecordError, TVMError
 from tilewright.ir.module import IRModule
+from tilewright.providers import provider
+from tilewright.target import Target
 from tilewright.tir.node_graph import from_node_graph, to_node_graph
 from tilewright.tune.candidate import ArgInfo
 from tilewright.tune.database.record import TuningRecord
@@ -24,6 +27,11 @@ from tilewright.tune.workload import Workload
 
 _LENGTH: Final = struct.Struct("<Q")
 _FAILED_SECONDS: Final = 1e10
+
+_FORGOTTEN: Final = ("-link-params", "-libs", "-interface-api", "-unpacked-api")
+"""Options of targets that were about how code was called, not about its machine."""
+
+_RENAMED: Final = re.compile(r"^-shared_memory_per_block=")
 
 WORKLOAD_FILE: Final = "database_workload.json"
 RECORD_FILE: Final = "database_tuning_record.json"
@@ -79,6 +87,38 @@ def read_record(form: Any, workloads: Sequence[Workload | None]) -> TuningRecord
         raise
     except (TypeError, ValueError, LookupError, OverflowError) as error:
         raise RecordError(f"malformed tuning record: {error!r}") from None
+
+
+def is_of_auto_scheduler(form: Any) -> bool:
+    """Whether a line is one of the auto-scheduler of Apache TVM."""
+    return isinstance(form, dict) and {"i", "r", "v"} <= form.keys()
+
+
+def read_auto_scheduler(form: dict[str, Any]) -> TuningRecord:
+    """The record that a line of the auto-scheduler of Apache TVM says.
+
+    Raises:
+        RecordError: if it cannot be read, or its workload is not registered in this process.
+    """
+    return provider("lines of the auto-scheduler").record_of(form)
+
+
+def read_target(form: Any) -> Target:
+    """The target that a line of Apache TVM says; what says nothing about its code is left out.
+
+    Args:
+        form: such as ``"llvm -keys=cpu -link-params=0 -mcpu=skylake-avx512"``, or a dictionary.
+
+    Raises:
+        RecordError: if it is no target that is known here.
+    """
+    try:
+        if not isinstance(form, str):
+            return Target(form)
+        words = [_RENAMED.sub("-max_shared_memory_per_block=", word) for word in form.split()]
+        return Target(" ".join(word for word in words if not word.startswith(_FORGOTTEN)))
+    except TVMError as error:
+        raise RecordError(f"its target {form!r} cannot be used: {error}") from None
 
 
 def workload_line(workload: Workload) -> list[Any]:
