@@ -186,7 +186,7 @@ def test_bad_configs_are_refused_with_a_reason():
 def test_spaces_in_which_there_is_nothing_to_tune():
     with pytest.raises(TuningError, match="'tests/scale' defines no knobs"):
         tuning(autotvm.task.create("tests/scale", [4, ["no knobs"]], "llvm")).pre_tuning(4)
-    with pytest.raises(TuningError, match=r"refused 64 random configs; .*the kind is bad"):
+    with pytest.raises(TuningError, match=r"refused all of many random configs; .*the kind is bad"):
         tuning(autotvm.task.create("tests/scale", [4, ["always"]], "llvm")).pre_tuning(4)
     with pytest.raises(ArgumentError, match=r"a task of autotvm\.task\.create"):
         TemplateSpace("tests/matmul")

@@ -178,7 +178,7 @@ def test_a_line_for_each_config_is_logged(task, tmp_path, caplog):
 
 def test_spaces_without_a_config_that_works(tmp_path):
     task = autotvm.task.create("tests/scale", [4, ["always"]], "llvm -num-cores=1")
-    with pytest.raises(TuningError, match=r"refused 64 random configs; .*the kind is bad"):
+    with pytest.raises(TuningError, match=r"refused all of many random configs; .*the kind is bad"):
         RandomTuner(task).tune(4, paper_option(tmp_path))
     task = autotvm.task.create("tests/scale", [4, ["no knobs"]], "llvm -num-cores=1")
     with pytest.raises(TuningError, match="'tests/scale' defines no knobs"):

@@ -7,7 +7,12 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from tilewright.error import ArgumentError, ArgumentValueError, TEScheduleError
+from tilewright.error import (
+    ArgumentError,
+    ArgumentValueError,
+    InstantiationError,
+    TEScheduleError,
+)
 from tilewright.ir.module import IRModule
 from tilewright.schedule_rules.eligible import marked_as_scheduled
 from tilewright.tir.schedule import Schedule, ScheduleError
@@ -215,7 +220,7 @@ class ScheduleFn(SpaceGenerator):
         for _ in range(ATTEMPTS - 1):
             try:
                 return distinct(self.sketches_of(first.copy()))
-            except (ScheduleError, TEScheduleError):
+            except (ScheduleError, TEScheduleError, InstantiationError):
                 continue
         return distinct(self.sketches_of(first))
 
