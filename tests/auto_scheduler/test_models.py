@@ -22,13 +22,15 @@ from tilewright.script import from_source
 
 
 def model():
-    """A product with weights that are constants, and what follows it."""
+    """A product with weights that are constants, and what follows it, each under a name."""
     builder = relax.BlockBuilder()
     x = relax.Var("x", relax.TensorStructInfo((16, 24), "float32"))
     w = relax.const(np.random.default_rng(1).random((24, 32), "float32"))
     with builder.function("main", [x]):
         with builder.dataflow():
-            y = builder.emit(relax.op.nn.relu(relax.op.matmul(x, w)))
+            y = builder.emit(relax.op.matmul(x, w))
+            y = builder.emit(relax.op.add(y, relax.const(np.ones(32, "float32"))))
+            y = builder.emit(relax.op.nn.relu(y))
             z = builder.emit(relax.op.permute_dims(y))
             out = builder.emit_output(z)
         builder.emit_func_output(out)
@@ -59,10 +61,10 @@ def test_a_model_is_built_with_a_log(tmp_path, caplog):
     w = np.random.default_rng(1).random((24, 32), "float32")
     machine = relax.VirtualMachine(executable, tvm.cpu())
     found = machine["main"](tvm.nd.array(x)).numpy()
-    np.testing.assert_allclose(found, np.maximum(x @ w, 0).T, rtol=1e-5)
+    np.testing.assert_allclose(found, np.maximum(x @ w + 1, 0).T, rtol=1e-5)
     # The same program, as a task of its own.
     sch, args = tasks[0].apply_best(log)
-    assert len(args) == 3
+    assert len(args) == 4
     assert tvm.build(sch, args, TARGET)
     text = tasks[0].print_best(log)
     names = {}

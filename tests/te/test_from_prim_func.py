@@ -85,6 +85,27 @@ def test_tensors_of_one_name_keep_it():
     assert names(found[1].op.input_tensors) == ["T"]
 
 
+def test_operations_are_called_after_blocks_where_buffers_are_called_otherwise():
+    @T.prim_func
+    def func(A: T.Buffer((4,), "float32"), lv1: T.Buffer((4,), "float32")):
+        lv = T.alloc_buffer((4,))
+        for i in range(4):
+            with T.block("T_add"):
+                v = T.axis.spatial(4, i)
+                lv[v] = A[v] + T.float32(1)
+        for i in range(4):
+            with T.block("T_relu"):
+                v = T.axis.spatial(4, i)
+                lv1[v] = T.max(lv[v], T.float32(0))
+
+    found = te.tensors_of(func)
+    assert names(found) == ["A", "T_relu"]
+    assert names(found[1].op.input_tensors) == ["T_add"]
+    # So a trace that names blocks applies to the program of the tensors, too.
+    sch = tir.Schedule(te.create_prim_func(found))
+    assert sch.get_block("T_add")
+
+
 def test_conditions_that_depend_on_indices():
     n = te.size_var("n")
     a = te.placeholder((n, 6), name="A")

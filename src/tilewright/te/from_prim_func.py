@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final, NoReturn
 
@@ -228,10 +229,15 @@ class _Nest:
         )
 
     def _operation_name(self) -> str:
-        """The name of what the buffers are called after, as `Tensor.name` does."""
+        """The name of what the buffers are called after, as `Tensor.name` does.
+
+        A buffer that is called otherwise than its block has the name of another level, such as of
+        a variable of a graph; schedules know the block.
+        """
         names = [buffer.name for buffer in self.written]
         if len(names) == 1 and names[0]:
-            return names[0]
+            numbered = rf"{re.escape(names[0])}(_\d+)?"
+            return names[0] if re.fullmatch(numbered, self.name) else self.name or names[0]
         for stem in (names[0] if names else "", self.name):
             stem = stem.removesuffix("_v0")
             if names == [f"{stem}_v{position}" for position in range(len(names))]:
