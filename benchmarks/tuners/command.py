@@ -2,7 +2,7 @@
 
 All configs of a matrix product are measured once, on one core. Then each tuner runs with several
 seeds, and what it measures is looked up in that table, so that all tuners see the same times, and
-the best config is known. The table is kept in DIR, and a run that was stopped goes on.
+the best config is known. The table is kept in DIR.
 """
 
 from __future__ import annotations
@@ -109,16 +109,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def measured(task: Any, log: Path) -> dict[str, list[float]]:
-    """The seconds of each program of a task; what the log has not is measured."""
-    log.parent.mkdir(parents=True, exist_ok=True)
-    tuner = GridSearchTuner(task)
-    if log.exists():
-        tuner.load_history(str(log))
-    if tuner.has_next():
+    """The seconds of each program of a task; without the log, all of them are measured.
+
+    They are measured in one run, whose times can be compared with each other.
+    """
+    if not log.exists():
+        log.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = log.with_suffix(".unfinished")
+        unfinished.unlink(missing_ok=True)
         runner = autotvm.LocalRunner(number=1, repeat=3, min_repeat_ms=20, cooldown_interval=0)
         option = autotvm.measure_option(builder="local", runner=runner)
         count = len(task.config_space)
-        tuner.tune(count, option, callbacks=[log_to_file(log), progress_bar(count, "measuring")])
+        callbacks = [log_to_file(unfinished), progress_bar(count, "measuring")]
+        GridSearchTuner(task).tune(count, option, callbacks=callbacks)
+        unfinished.rename(log)
     return times_of(load_from_file(log))
 
 

@@ -39,6 +39,17 @@ def test_the_neighbours_of_a_candidate_are_one_step_away():
     ]
 
 
+def test_the_reach_says_how_much_is_tried_around_the_last_candidate():
+    start = [list(d) if isinstance(d, tuple) else d for d in BEST_DECISIONS]
+    near, far = (
+        Tuning(DropletSearch(start, reach=reach), matmul, trials=360, batch=4).decisions
+        for reach in (1, 2)
+    )
+    assert len(near) < len(far) < 360
+    assert set(near) < set(far)
+    assert near[0] == far[0] == BEST_DECISIONS
+
+
 def test_differences_by_chance_do_not_count():
     def run(spread):
         """The trials where repetitions of each candidate differ by a part of its time."""
@@ -97,6 +108,8 @@ def test_a_search_goes_on_from_what_a_database_has():
 def test_bad_arguments_are_refused():
     with pytest.raises(ArgumentValueError, match="pvalue is between 0 and 1, got 5"):
         DropletSearch(pvalue=5)
+    with pytest.raises(ArgumentValueError, match="DropletSearch: reach is at least 1, got 0"):
+        DropletSearch(reach=0)
     with pytest.raises(ArgumentError, match="start_position is a list of decisions, got 'first'"):
         DropletSearch("first")
     for start in ([[1, 8], [16, 1]], [[1, 8], [16, 1], [1, 12], 7]):

@@ -149,6 +149,10 @@ class XGBTuner(Tuner):
         return XGBModel(extractor=self._feature(), **self._model)
 
 
+REACH: Final = 2
+"""Steps of knobs within which no config may be faster before coordinate descent ends."""
+
+
 class DropletTuner(Tuner):
     """Goes downhill from a config, one knob at a time; see `tilewright.tune.search.DropletSearch`.
 
@@ -169,7 +173,7 @@ class DropletTuner(Tuner):
         seed: int | None = None,
     ) -> None:
         super().__init__(task, seed=seed)
-        self._search = DropletSearch(start_position, pvalue)
+        self._search = DropletSearch(start_position, pvalue, reach=REACH)
         if start_position is not None:
             self._require_config(start_position)
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from tilewright.error import ArgumentError, ArgumentValueError
 from tilewright.tune.decision import adjacent
+from tilewright.tune.search.arguments import require_count
 from tilewright.tune.search.candidate_maker import Individual
 from tilewright.tune.search.refinement import steps_from
 from tilewright.tune.search.search_run import SearchRun
@@ -37,9 +38,16 @@ class DropletSearch(TraceSearch):
             the sketches with their own decisions.
         pvalue: the probability, between 0 and 1, of a difference by chance, up to which a neighbour
             counts as faster.
+        reach: the number of steps within which all candidates are tried before the search ends.
     """
 
-    def __init__(self, start_position: Sequence[Any] | None = None, pvalue: float = 0.05) -> None:
+    def __init__(
+        self,
+        start_position: Sequence[Any] | None = None,
+        pvalue: float = 0.05,
+        *,
+        reach: int = 1,
+    ) -> None:
         if start_position is not None and (
             isinstance(start_position, str) or not isinstance(start_position, Sequence)
         ):
@@ -48,8 +56,10 @@ class DropletSearch(TraceSearch):
             )
         if not 0 < pvalue < 1:
             raise ArgumentValueError(f"DropletSearch: pvalue is between 0 and 1, got {pvalue!r}")
+        require_count(self, "reach", reach, 1)
         self.start_position = start_position
         self.pvalue = pvalue
+        self.reach = reach
         self._start: Individual | None = None
         self._here: Individual | None = None
         self._looked_at = 0
@@ -78,8 +88,8 @@ class DropletSearch(TraceSearch):
             return
         found = around(run, centre)
         first = next(found, None)
-        if first is None or (first.distance > 1 and centre is self._here):
-            return  # no neighbour is faster
+        if first is None or (first.distance > self.reach and centre is self._here):
+            return  # nothing near is faster
         yield first.individual
         for other in found:
             yield other.individual
