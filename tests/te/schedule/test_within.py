@@ -244,7 +244,7 @@ def test_a_trace_of_blocks_is_a_continuation_altogether(tensors, program):
 def test_traces_that_no_schedule_of_tensors_makes(program, tensors, applied):
     (*_, last) = applied.trace.insts
     undecided = Trace(applied.trace.insts, {})
-    with pytest.raises(TEScheduleError, match="sample_perfect_tile of the trace is undecided"):
+    with pytest.raises(TEScheduleError, match="None is no decision of sample_perfect_tile"):
         te.Schedule.from_trace(undecided, tensors)
     blocks = tir.Schedule(program)
     blocks.annotate(blocks.get_block("C"), "x", 1)
@@ -255,20 +255,26 @@ def test_traces_that_no_schedule_of_tensors_makes(program, tensors, applied):
 # --- what is refused ----------------------------------------------------------------------------
 
 
-def test_iterations_that_depend_on_each_other():
-    x = te.placeholder((64, 64), name="X")
-    k = te.reduce_axis((0, 64), name="k")
-    total = te.compute((64,), lambda i: te.sum(x[i, k], axis=k), name="total")
-    pairs = te.compute((64,), lambda i: total[i // 2] * 2.0, name="pairs")
-    s = te.create_schedule(pairs.op)
-    (i,) = pairs.op.axis
-    s[total].compute_at(s[pairs], i)
-    s[pairs].parallel(i)
-    func = te.create_prim_func([x, total, pairs])
-    with pytest.raises(ScheduleError, match=r"apply_schedule: the iterations of loop `i` cannot"):
-        s.apply_to(tir.Schedule(func))
-    # Where nothing is proved, as for candidates that are only scored, it is applied.
-    s.apply_to(tir.Schedule(func, enable_check=False))
+def test_what_the_step_makes_is_known_to_proofs(applied):
+    rows, steps, *_ = applied.get_loops("C_update")
+    assert applied.get(rows).kind is tir.ForKind.PARALLEL
+    with pytest.raises(ScheduleError, match="the iterations of loop `k_outer` cannot run"):
+        applied.parallel(steps)
+
+
+def test_parameters_are_computed_completely():
+    a = te.placeholder((8,), name="A")
+    b = te.compute((8,), lambda i: a[i] + 1.0, name="B")
+    c = te.compute((4,), lambda i: b[i] * 2.0, name="C")
+    program = te.create_prim_func([a, b, c])
+    for place in ("inline", "at"):
+        s = te.create_schedule(c.op)
+        if place == "inline":
+            s[b].compute_inline()
+        else:
+            s[b].compute_at(s[c], c.op.axis[0])
+        with pytest.raises(TEScheduleError, match="stage B: it is an output, which is computed"):
+            s.apply_to(tir.Schedule(program))
 
 
 def test_programs_of_other_tensors(tensors):
@@ -304,6 +310,7 @@ def test_a_step_of_tensors_is_none_of_blocks(tensors, program):
         ({"steps": "x", "numbers": {}}, "`steps` are a list of instructions"),
         ({"steps": [], "numbers": []}, "`numbers` a dictionary"),
         ({"steps": [], "numbers": {1: 1}}, "from names to numbers"),
+        ({"steps": [], "numbers": {"v0": 1.5}}, "1.5 is not an integer"),
         ({"steps": [["split", [], [], []]], "numbers": {}}, "a te.Schedule has no step 'split'"),
         ({"steps": [["te.unknown", [], [], []]], "numbers": {}}, "no schedule instruction"),
         ({"steps": [[1]], "numbers": {}}, "instruction 0 of the trace is not"),

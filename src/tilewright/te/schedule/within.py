@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from tilewright.error import ArgumentValueError, RecordError, TEScheduleError, TVMError
+from tilewright.ir.convert import as_integer
 from tilewright.ir.dtype import INT32
 from tilewright.ir.expr import Expr, Var
 from tilewright.te.from_prim_func import tensors_of
@@ -82,6 +83,7 @@ def _apply_schedule(
     args = tensors_of(tree.func)
     body = scheduled_body(_replayed(steps, numbers, args), args, tree.func)
     func = newly_prepared(tree.func.with_body(body))
+    # That threads wait for each other where they must is what `bind` requires when it is lowered.
     return Edit(func, by_construction=(ForKind.THREAD_BINDING,))
 
 
@@ -90,8 +92,8 @@ def _replayed(steps: Any, numbers: Any, args: Sequence[Any]) -> Schedule:
     try:
         trace, variables = _saved(steps, numbers)
         samples = Samples()
-        samples.take({variables[name]: int(number) for name, number in numbers.items()})
-        schedule, values = create_schedule(_results(args)), {}
+        samples.take({variables[name]: _whole(number) for name, number in numbers.items()})
+        schedule, values = _new_schedule(args), {}
         for inst in trace:
             arguments = {
                 name: replaced(samples.with_numbers(value), values)
@@ -104,6 +106,13 @@ def _replayed(steps: Any, numbers: Any, args: Sequence[Any]) -> Schedule:
         raise
     except (TypeError, ValueError, LookupError, AttributeError) as error:
         raise RecordError(f"{NAME}: the steps do not apply: {error}") from error
+
+
+def _whole(number: Any) -> int:
+    found = as_integer(number)
+    if found is None:
+        raise RecordError(f"{NAME}: {number!r} is not an integer")
+    return found
 
 
 def _saved(steps: Any, numbers: Any) -> tuple[Trace, Mapping[str, Var]]:
@@ -123,27 +132,13 @@ def _read(steps: str, names: tuple[str, ...]) -> tuple[Trace, Mapping[str, Var]]
     return saved_trace(json.loads(steps), variables), variables
 
 
-def _results(args: Sequence[Any]) -> list[Any]:
-    """The operations of computed parameters that no other one is computed from."""
-    operations = {
-        arg.op: None
-        for arg in args
-        if isinstance(arg, Tensor) and not isinstance(arg.op, PlaceholderOp)
-    }
-    read = {other for op in operations for other in _inputs(op)}
-    return [op for op in operations if op not in read]
+def _new_schedule(args: Sequence[Any]) -> Schedule:
+    """A schedule of all parameters that are computed.
 
-
-def _inputs(op: Any) -> set[Any]:
-    """The operations that one depends on, directly or not."""
-    found: set[Any] = set()
-    todo = [op]
-    while todo:
-        for tensor in todo.pop().input_tensors:
-            if tensor.op not in found:
-                found.add(tensor.op)
-                todo.append(tensor.op)
-    return found
+    All of them are its outputs, so that no step computes a part of one only, or none of it.
+    """
+    tensors = [arg for arg in args if isinstance(arg, Tensor)]
+    return create_schedule([t.op for t in tensors if not isinstance(t.op, PlaceholderOp)])
 
 
 # --- from a te schedule to the step -----------------------------------------------------------
@@ -154,7 +149,7 @@ def of_blocks(
 ) -> tuple[Schedule, list[Tensor | Var]]:
     """See `Schedule.of_blocks`."""
     args = tensors_of(_function(sch, func_name).func)
-    return create_schedule(_results(args)), args
+    return _new_schedule(args), args
 
 
 def _function(sch: tir_schedule.Schedule, func_name: str | None) -> FunctionTree:
@@ -250,7 +245,7 @@ def from_trace(
     insts = found.insts
     position = next((n for n, inst in enumerate(insts) if inst.kind.name == NAME), None)
     if position is None:
-        schedule = create_schedule(_results(listed))
+        schedule = _new_schedule(listed)
         schedule.continue_with(found)
         return schedule, listed
     numbers: dict[Var, int] = {}
@@ -273,11 +268,15 @@ def from_trace(
 
 def _decided(inst: Instruction, decision: Any) -> dict[Var, int]:
     """The numbers that a sampling has decided for."""
-    if decision is None:
-        raise TEScheduleError(f"te.Schedule.from_trace: {inst.kind.name} of the trace is undecided")
-    if inst.kind.name == "sample_categorical":
-        return {inst.outputs[0]: int(inst.arguments["candidates"][decision])}
-    return dict(zip(inst.outputs, decision, strict=False))
+    try:
+        if inst.kind.name == "sample_categorical":
+            return {inst.outputs[0]: int(inst.arguments["candidates"][decision])}
+        return dict(zip(inst.outputs, decision, strict=True))
+    except (TypeError, ValueError, LookupError):
+        raise TEScheduleError(
+            f"te.Schedule.from_trace: {decision!r} is no decision of {inst.kind.name}; apply the "
+            "trace to a program first, which makes all decisions"
+        ) from None
 
 
 def _number(value: Any, numbers: Mapping[Var, int]) -> int:
