@@ -41,6 +41,10 @@ def test_one_config_for_all(task):
         with ApplyConfig(with_tile(task, 3)):
             assert inner_tile() == 3
         assert inner_tile() == 6
+    context = ApplyConfig(with_tile(task, 3))
+    context.update(TARGET, task.workload, with_tile(task, 2))
+    with context:
+        assert inner_tile() == 2
     with pytest.raises(ArgumentError, match="expected a config"):
         ApplyConfig(3)
 
@@ -120,6 +124,8 @@ def test_contexts_of_users(task):
     assert autotvm.DispatchContext.current is ROOT
     with pytest.raises(NotImplementedError, match="has to define _query_inside"):
         autotvm.DispatchContext().query(None, None)
+    with pytest.raises(NotImplementedError, match="does not define update"):
+        Always().update(TARGET, task.workload, with_tile(task, 2))
 
 
 def test_outside_of_templates():

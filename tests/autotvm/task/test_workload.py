@@ -10,6 +10,7 @@ from tilewright.error import ArgumentError, ArgumentValueError
 
 def test_round_trip():
     A = te.placeholder((4, 8), name="A", dtype="int8")
+    assert autotvm.task.serialize_args([A.dtype]) == ("int8",)
     data = autotvm.task.serialize_args([A, 3, 2.5, "NCHW", None, True, [1, (2, A)]])
     tensor = ("TENSOR", (4, 8), "int8")
     assert data == (tensor, 3, 2.5, "NCHW", None, True, (1, (2, tensor)))

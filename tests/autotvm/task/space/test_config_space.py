@@ -108,6 +108,27 @@ def test_random_choices_within_limits(space):
     assert rare.random_walk(4321) == 4321
 
 
+def test_large_spaces():
+    space = ConfigSpace()
+    for name in "abcdefgh":
+        space.define_knob(name, list(range(1000)))
+    assert space.range_length == 10**24
+    assert str(space).startswith("ConfigSpace (len=1000000000000000000000000, range_length=10000")
+    source = random.Random(1)
+    sample = space.sample_ints(50, source=source)
+    assert len(set(sample)) == 50
+    assert max(sample) > 10**22
+    for index in sample:
+        assert space.get(index).index == index
+        assert space.random_walk(index, source=source) != index
+    space.multi_filter(lambda knobs: knobs["h"].val % 2)
+    assert all(space.get(index)["h"].val % 2 for index in space.sample_ints(10, source=source))
+    space.multi_filter(lambda knobs: False)
+    assert space.sample_ints(10, source=source) == []
+    with pytest.raises(ArgumentValueError, match="no config was found"):
+        space.get_rand_index()
+
+
 def test_printing(space):
     assert str(space) == (
         "ConfigSpace (len=48, range_length=48, space_map=\n"
@@ -116,6 +137,15 @@ def test_printing(space):
         "   2 u: OtherOption([0, 16, 64]) len=3\n"
         ")"
     )
+    axes = [space.axis(2), space.axis(3)]
+    space.define_reorder("order", axes, "all")
+    space.define_annotate("how", axes, "try_vec")
+    assert str(space).endswith(
+        "   3 order: Reorder(policy=all) len=2\n   4 how: Annotate(policy=try_vec) len=3\n)"
+    )
+
+
+def test_printing_with_filters(space):
     assert str(filtered(space)).startswith("ConfigSpace (len=24, range_length=48")
 
 

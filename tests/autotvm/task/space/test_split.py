@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tilewright as tvm
-from tilewright import te
+from tilewright import te, tir
 from tilewright.autotvm.task.space import ConfigSpace, SplitEntity
 from tilewright.error import ArgumentError, ArgumentValueError
 
@@ -87,6 +87,8 @@ def test_axes():
     with pytest.raises(ArgumentValueError, match="not a constant"):
         space.axis(B.op.axis[0])
     assert space.axis(B.op.axis[1]).length == 12
+    assert space.axis(space.axis(tir.IntImm("int32", 7))).length == 7
+    assert space.axis(te.thread_axis("threadIdx.x")).length is None
     with pytest.raises(ArgumentError, match="a number of iterations or a loop"):
         space.axis("i")
     with pytest.raises(ArgumentValueError, match="0 iterations"):

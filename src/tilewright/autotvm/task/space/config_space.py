@@ -7,6 +7,7 @@ import json
 import math
 import random
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import product
 from typing import Any, Final
 
@@ -17,7 +18,10 @@ from tilewright.autotvm.task.space.knob import TransformSpace
 from tilewright.error import ArgumentValueError, InstantiationError
 
 ATTEMPTS: Final = 1000
-"""Number of random configs that are tried before all that are valid are listed."""
+"""Number of random indices of which none is valid, after which the valid ones are listed."""
+
+LISTED: Final = 1_000_000
+"""Number of indices up to which they are listed."""
 
 
 class ConfigSpace(Config):
@@ -75,6 +79,10 @@ class ConfigSpace(Config):
 
     def __len__(self) -> int:
         """Number of configs. With filters of several knobs each index is looked at once."""
+        return self._count()
+
+    def _count(self) -> int:
+        """The same, also where it is too large for `len`."""
         if self._length is None:
             self._length = sum(1 for _ in self.indices()) if self._filters else self.range_length
         return self._length
@@ -204,21 +212,22 @@ class ConfigSpace(Config):
             source: of the random choice.
 
         Raises:
-            ArgumentValueError: if there is no such config.
+            ArgumentValueError: if there is no such config, or filters leave out nearly all of very
+                many.
         """
         choice = source or random.Random()
-        wanted = range(
-            start or 0, min(self.range_length if end is None else end, self.range_length)
-        )
-        for _ in range(ATTEMPTS if wanted else 0):
-            index = choice.choice(wanted)
+        first, last = start or 0, self.range_length
+        last = last if end is None else min(end, last)
+        for _ in range(ATTEMPTS if first < last else 0):
+            index = choice.randrange(first, last)
             if index not in to_exclude and self.is_index_valid(index):
                 return index
-        rest = [i for i in wanted if i not in to_exclude and self.is_index_valid(i)]
+        every = range(first, last) if last - first <= LISTED else ()
+        rest = [index for index in every if index not in to_exclude and self.is_index_valid(index)]
         if not rest:
             raise ArgumentValueError(
-                f"there is no config with an index from {wanted.start} to {wanted.stop - 1} that "
-                "is not excluded, and that no filter leaves out"
+                f"no config was found with an index from {first} to {last - 1} that is not "
+                "excluded, and that no filter leaves out"
             )
         return choice.choice(rest)
 
@@ -230,15 +239,14 @@ class ConfigSpace(Config):
             source: of the random choices.
         """
         choice = source or random.Random()
-        if not self._filters:
-            return choice.sample(range(self.range_length), min(m, self.range_length))
-        if m * 2 < len(self):
-            found: dict[int, None] = {}
+        if self.range_length <= LISTED:
+            every = list(self.indices()) if self._filters else range(self.range_length)
+            return choice.sample(every, min(m, len(every)))
+        found: dict[int, None] = {}
+        with suppress(ArgumentValueError):  # nearly all are left out
             while len(found) < m:
                 found[self.get_rand_index(to_exclude=found, source=choice)] = None
-            return list(found)
-        every = list(self.indices())
-        return choice.sample(every, min(m, len(every)))
+        return list(found)
 
     def random_walk(self, point: int, *, source: random.Random | None = None) -> int:
         """The index of a config that differs from another one in one knob.
@@ -259,6 +267,7 @@ class ConfigSpace(Config):
         return next(filter(self.is_index_valid, near), point)
 
     def __repr__(self) -> str:
-        lines = [f"ConfigSpace (len={len(self)}, range_length={self.range_length}, space_map="]
+        count = self._count()
+        lines = [f"ConfigSpace (len={count}, range_length={self.range_length}, space_map="]
         lines += [f"  {n:2d} {name}: {s}" for n, (name, s) in enumerate(self.space_map.items())]
         return "\n".join([*lines, ")"])
