@@ -40,9 +40,10 @@ fuzz: $(STAMP) ## Random programs, scripts and calls, for so long: make fuzz SEC
 replay: $(STAMP) ## Show which programs compile to other code than with a commit: make replay BASE=HEAD
 	@$(BIN)/python -m tools.replay --base "$(BASE)" -j $(JOBS) $(ARGS)
 
-pages: $(STAMP) ## Make the pages of schedule primitives and the stubs of their methods anew
+pages: $(STAMP) ## Make the pages of schedule primitives, the stubs of their methods and the notebooks anew
 	@$(BIN)/python -m tools.schedule_pages
 	@$(BIN)/python -m tools.schedule_stubs
+	@$(BIN)/python -m tools.notebooks
 
 clean: ## Remove the virtual environment and caches
 	rm -rf $(VENV) $(PEERS) .pytest_cache .hypothesis .ruff_cache build dist

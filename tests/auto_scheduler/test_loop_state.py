@@ -356,6 +356,29 @@ def test_built_and_run():
     np.testing.assert_array_equal(d, np.maximum(a @ b, 0))
 
 
+def test_threads_of_a_device():
+    p = MatmulReLU()
+    state = p.state()
+    i, j = state[p.D].iters
+    i0, i1 = state.split(p.D, i, [4])
+    j0, jv, j1 = state.split(p.D, j, [2, 6])
+    state.reorder(p.D, [i0, j0, jv, i1, j1])
+    state.compute_at(p.C, p.D, j1)
+    threads = ("blockIdx.y", "blockIdx.x", "vthread", "threadIdx.y", "threadIdx.x")
+    for iterator, name in zip((i0, j0, jv, i1, j1), threads, strict=True):
+        state.bind(p.D, iterator, name)
+    shared = state.cache_read(p.A, "shared", [p.C])
+    state.compute_at(shared, p.D, jv)
+    _, lane = state.split(shared, state.fuse(shared, state[shared].iters), [6])
+    state.bind(shared, lane, "threadIdx.x")
+
+    function, device = tvm.build(state.schedule, p.args, "opencl"), tvm.opencl(0)
+    a, b = random_array((p.rows, p.depth)), random_array((p.depth, p.columns), seed=1)
+    d = tvm.nd.empty((p.rows, p.columns), "float32", device)
+    function(tvm.nd.array(a, device), tvm.nd.array(b, device), d)
+    np.testing.assert_array_equal(d.numpy(), np.maximum(a @ b, 0))
+
+
 class TestTheComputation:
     """What a `ComputeDAG` does with states."""
 

@@ -40,6 +40,7 @@ SHOWN = {
     "model_in_c.py": ["The C program says:\nimage 0: class", "Python is not in it."],
     "resnet18.py": ["ResNet-18, on one core", "batch 3 │", "e-0"],
     "bert.py": ["BERT-base, 1 layers, on one core", "batch 1, 77 words │", "e-0"],
+    "three_tuners.py": ["3 trials each", "all are correct", "MetaSchedule", "AutoTVM"],
     "te_tutorials.py": ["vector_add: correct", "external_functions: correct"],
     "tensorir_tutorials.py": ['func_name="main"', "modules: correct"],
     "nn_transformer.py": ["decode: 6 inputs and caches", "goes on with"],
@@ -58,10 +59,14 @@ SHOWN = {
     "export_to_c.py": ["z[i] = x[i] * 2.5f + y[i];", "[1.  3.5 6.  8.5]"],
 }
 """Text that the output contains."""
-OPTIONS = {"resnet18.py": ["--size", "64"], "bert.py": ["--layers", "1"]}
+OPTIONS = {
+    "resnet18.py": ["--size", "64"],
+    "bert.py": ["--layers", "1"],
+    "three_tuners.py": ["--size", "32", "--trials", "3"],
+}
 """What makes an example shorter."""
 NEED_COMPILER = {"autotvm_first_steps.py", "export_to_c.py", "model_in_c.py", "relax_ir_module.py"}
-NEED_TORCH = {*OPTIONS, "relax_end_to_end.py", "relax_ir_module.py"}
+NEED_TORCH = {"bert.py", "relax_end_to_end.py", "relax_ir_module.py", "resnet18.py"}
 HELPERS = {"beside_torch.py"}
 """What examples share."""
 LADDER = {"matmul_ladder.py"}
