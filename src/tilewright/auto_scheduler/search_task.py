@@ -216,7 +216,7 @@ class SearchTask:
             f"tensors = auto_scheduler.workload_key_to_tensors({self.workload_key!r})",
             f"function = te.create_prim_func(tensors).with_attrs({ATTRIBUTES})",
             "sch = tir.Schedule(function)",
-            *sch.trace.as_python(),
+            *sch.trace.simplified().as_python(),
         ]
         return "\n".join(lines) + "\n"
 
