@@ -1,5 +1,7 @@
 """Reading tensors back from a program: `te.tensors_of` is the inverse of `te.create_prim_func`."""
 
+import contextlib
+
 import pytest
 from hypothesis import given
 from tests.te.programs import chains
@@ -192,6 +194,27 @@ def test_reducers_of_users():
     check([a, te.compute((4,), lambda i: with_product(a[i, k] * 2.0, axis=k), name="B")])
     k = te.reduce_axis((0, 6), "k")
     check([a, *te.compute((4,), lambda i: complex_product((a[i, k], a[i, 5 - k]), axis=k))])
+
+
+def test_reducers_of_programs_are_declared_by_nobody():
+    """Another order of what is combined is proved, or refused."""
+    a = te.placeholder((4, 6), name="A")
+    with_product = te.comm_reducer(lambda x, y: x * y + x + y, lambda d: te.const(0, d))
+    for reducer, is_proved in ((te.sum, True), (te.max, True), (with_product, False)):
+        k = te.reduce_axis((0, 6), "k")
+        b = te.compute((4,), lambda i, f=reducer, k=k: f(a[i, k], axis=k), name="B")
+        args = te.tensors_of(te.create_prim_func([a, b]))
+        for tensor, is_declared in ((b, True), (args[1], False)):
+            s = te.create_schedule(tensor.op)
+            (k,) = tensor.op.reduce_axis
+            ko, ki = s[tensor].split(k, 2)
+            tvm.lower(s, [tensor.op.input_tensors[0], tensor])
+            s[tensor].reorder(ki, ko)
+            refused = pytest.raises(TEScheduleError, match="it is not known whether that gives")
+            with contextlib.nullcontext() if is_proved or is_declared else refused:
+                tvm.lower(s, [tensor.op.input_tensors[0], tensor])
+            with contextlib.nullcontext() if is_proved or is_declared else refused:
+                s.rfactor(tensor, ko)
 
 
 def test_a_start_that_is_not_neutral_is_refused_where_no_neutral_element_is_known():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from tilewright.error import ArgumentError, ArgumentValueError
 from tilewright.ir.dtype import DType
@@ -72,6 +72,10 @@ class PlaceholderOp(Operation):
     __slots__ = ()
 
 
+UNDECLARED_REDUCER: Final = "te.undeclared_reducer"
+"""The attribute of an operation whose reducer was read from a program."""
+
+
 class ComputeOp(Operation):
     """Tensors whose elements are given by an expression of their indices.
 
@@ -113,6 +117,11 @@ class ComputeOp(Operation):
                         f"`{node!r}`, which differs between elements; reduce over the largest "
                         f"domain, where a condition holds: te.sum(x, axis={axis}, where={axis} < n)"
                     )
+
+    @property
+    def declares_reducer(self) -> bool:
+        """Whether somebody says that the reducer is commutative and associative."""
+        return UNDECLARED_REDUCER not in self.attrs
 
     @property
     def reduce_axis(self) -> tuple[IterVar, ...]:

@@ -2,7 +2,8 @@
 
 `te.comm_reducer` declares that a combination is commutative and associative. A combination of which
 that is disproved, such as the argument of a maximum that keeps the first of equal values, is still
-welcome as long as its values are combined in the order of the reduction axes.
+welcome as long as its values are combined in the order of the reduction axes. Tensors that were
+read from a program declare nothing, so that for them it must be proved.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ def check_reduction_order(stage: Stage) -> None:
     """Require that the loops of a stage combine values in an order that gives what is defined.
 
     Raises:
-        TEScheduleError: if it is disproved that another order gives the same.
+        TEScheduleError: if it is disproved that another order gives the same, or not proved for a
+            reducer that nobody declares.
     """
     op = stage.op
     if not isinstance(op, ComputeOp) or op.reduction is None:
@@ -48,7 +50,8 @@ def check_factored_order(stage: Stage, axis: IterVar) -> None:
     """Require that partial results for each iteration of `axis` give what is defined.
 
     Raises:
-        TEScheduleError: if it is disproved that another order, or grouping, gives the same.
+        TEScheduleError: if it is disproved that another order, or grouping, gives the same, or not
+            proved for a reducer that nobody declares.
     """
     op = stage.op
     assert isinstance(op, ComputeOp)
@@ -83,10 +86,17 @@ def _is_single(leaf: IterVar) -> bool:
 
 
 def _refuse(stage: Stage, primitive: str, what: str, verdict: Verdict) -> None:
+    op = stage.op
+    assert isinstance(op, ComputeOp)
+    if verdict is False and not op.declares_reducer:
+        raise stage.error(
+            primitive,
+            f"{what} would combine the values in another order, and it is not known whether that "
+            "gives the same result; keep the order of the reduction axes",
+        )
     if not isinstance(verdict, Disagreement):
         return
-    assert isinstance(stage.op, ComputeOp)
-    names = [tensor.name for tensor in stage.op.outputs]
+    names = [tensor.name for tensor in op.outputs]
     raise stage.error(
         primitive,
         f"{what} would combine the values in another order, which may give another result: "
