@@ -34,13 +34,8 @@ from tilewright.auto_scheduler.measure_record import (
     save_records,
 )
 from tilewright.auto_scheduler.relax_integration import extract_tasks
-from tilewright.auto_scheduler.search_policy import (
-    EmptyPolicy,
-    PreloadMeasuredStates,
-    SearchCallback,
-    SearchPolicy,
-    SketchPolicy,
-)
+from tilewright.auto_scheduler.search_callback import PreloadMeasuredStates, SearchCallback
+from tilewright.auto_scheduler.search_policy import EmptyPolicy, SearchPolicy, SketchPolicy
 from tilewright.auto_scheduler.search_task import SearchTask, register_task_input_buffer
 from tilewright.auto_scheduler.task_scheduler import (
     LogEstimatedLatency,

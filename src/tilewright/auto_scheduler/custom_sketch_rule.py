@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 from tilewright import te
 from tilewright.auto_scheduler.loop_state import State
 from tilewright.auto_scheduler.record_steps import apply_steps, steps_as_json
-from tilewright.auto_scheduler.search_policy import SearchCallback, SearchPolicy
+from tilewright.auto_scheduler.search_callback import SearchCallback
+from tilewright.auto_scheduler.search_policy import SearchPolicy
 from tilewright.auto_scheduler.state_parts import is_integer
 from tilewright.error import ArgumentError, TuningError
 from tilewright.tune.parts import kind_of

@@ -10,11 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.auto_scheduler.cost_model import RandomModel, XGBModel
-from tilewright.auto_scheduler.search_policy import (
-    PreloadMeasuredStates,
-    SearchPolicy,
-    SketchPolicy,
-)
+from tilewright.auto_scheduler.search_callback import PreloadMeasuredStates
+from tilewright.auto_scheduler.search_policy import SearchPolicy, SketchPolicy
 from tilewright.auto_scheduler.search_task import SearchTask
 from tilewright.auto_scheduler.tuning_options import TuningOptions
 from tilewright.error import ArgumentError, ArgumentValueError
