@@ -132,3 +132,35 @@ def schedule_dense(cfg, outs):
         if stage.op.name == "dense" and stage.op is not out.op:
             stage.compute_at(s[out], outer)
     return s
+
+
+@autotvm.template("tests/gpu_sum")
+def gpu_sum(n, m):
+    """Sums that threads of a block compute together."""
+    A = te.placeholder((n, m), name="A")
+    k = te.reduce_axis((0, m), name="k")
+    B = te.compute((n,), lambda i: te.sum(A[i, k], axis=k), name="B")
+    s = te.create_schedule(B.op)
+    cfg = autotvm.get_config()
+    cfg.define_split("threads", k, num_outputs=2, filter=lambda tile: tile.size[-1] > 1)
+    outer, inner = cfg["threads"].apply(s, B, k)
+    s[B].reorder(inner, outer)
+    s[B].bind(B.op.axis[0], te.thread_axis("blockIdx.x"))
+    s[B].bind(inner, te.thread_axis("threadIdx.x"))
+    return s, [A, B]
+
+
+@autotvm.template("tests/rolling")
+def rolling(n):
+    """Rows that are kept for the next iteration, which must not run at once with this one."""
+    A = te.placeholder((n + 2,), name="A")
+    B = te.compute((n + 2,), lambda i: A[i] * 2.0, name="B")
+    C = te.compute((n,), lambda i: B[i] + B[i + 2], name="C")
+    s = te.create_schedule(C.op)
+    s[B].compute_at(s[C], C.op.axis[0])
+    s[B].rolling_buffer()
+    cfg = autotvm.get_config()
+    cfg.define_knob("parallel", [False, True])
+    if cfg["parallel"].val:
+        s[C].parallel(C.op.axis[0])
+    return s, [A, C]

@@ -167,6 +167,11 @@ def test_a_space_for_a_gpu():
         assert "shared" in str(candidate.sch.mod)
 
 
+def test_threads_may_add_up_together():
+    found = candidates(tuning(autotvm.task.create("tests/gpu_sum", [4, 8], "cuda")))
+    assert len(found) == 3
+
+
 def test_bad_configs_are_refused_with_a_reason():
     task = autotvm.task.create("tests/scale", [4, ["filter"]], "llvm")
     context = tuning(task)
@@ -181,6 +186,13 @@ def test_bad_configs_are_refused_with_a_reason():
         "other parameters": 1,
         "a filter of the template": 10,
     }
+
+
+def test_iterations_that_depend_on_each_other_do_not_run_at_once():
+    context = tuning(autotvm.task.create("tests/rolling", [4], "llvm"))
+    (found,) = candidates(context)
+    assert config_of(found.sch.trace)[1]["parallel"].val is False
+    assert context.search_strategy.refusals == {"the schedule cannot be lowered": 1}
 
 
 def test_spaces_in_which_there_is_nothing_to_tune():

@@ -30,7 +30,11 @@ from tilewright.tir.schedule.symbols import new_expr_rv
 from tilewright.tir.schedule.traces.instruction import InstructionKind, step
 from tilewright.tir.schedule.traces.instruction_layout import json_name, named
 from tilewright.tir.schedule.tree import Edit, FunctionTree
+from tilewright.tir.stmt import ForKind
 from tilewright.tune.candidate import ArgInfo
+
+_AT_ONCE: Final = (ForKind.PARALLEL, ForKind.VECTORIZED, ForKind.THREAD_BINDING)
+"""The kinds of loops whose iterations a te schedule proves to be independent, or lets wait."""
 
 APPLY: Final = "autotvm.apply_template"
 CHOOSE: Final = "sample_categorical"
@@ -80,7 +84,8 @@ def apply_template(
             hint="apply a template to the module `task.mod`, before any other step",
         )
     func = _scheduled(task, task.config_space.at(knobs).index)
-    return Edit(prepare(tree.name, func.with_attr("global_symbol", tree.func.global_symbol)))
+    named = func.with_attr("global_symbol", tree.func.global_symbol)
+    return Edit(prepare(tree.name, named), by_construction=_AT_ONCE)
 
 
 def _is_same_program(func: PrimFunc, own: PrimFunc) -> bool:
