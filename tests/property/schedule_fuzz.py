@@ -155,7 +155,7 @@ def _shape(buffer: Buffer) -> list[int]:
     return [int(Analyzer().simplify(extent).value) for extent in buffer.shape]  # type: ignore[attr-defined]
 
 
-def _specialized(func: PrimFunc, size: int) -> PrimFunc:
+def specialized(func: PrimFunc, size: int) -> PrimFunc:
     values = dict.fromkeys(symbolic_sizes(func), size)
     return func.specialize(values) if values else func
 
@@ -175,7 +175,7 @@ def check_result(case: Case, mod: IRModule, seed: int, *, compiled: bool) -> Non
     check_size(case, mod, seed, case.size, function)
     if symbolic_sizes(case.mod["main"]):
         for size in SMALL_SIZES:
-            if is_defined(_specialized(case.mod["main"], size), seed):
+            if is_defined(specialized(case.mod["main"], size), seed):
                 check_size(case, mod, seed, size, function)
                 count_program(SMALL)
 
@@ -193,7 +193,7 @@ def is_defined(func: PrimFunc, seed: int) -> bool:
 
 def check_size(case: Case, mod: IRModule, seed: int, size: int, function: Any) -> None:
     """Compare the results for one symbolic size; also of the compiled function, if there is one."""
-    before, after = (_specialized(m["main"], size) for m in (case.mod, mod))
+    before, after = (specialized(m["main"], size) for m in (case.mod, mod))
     expected, actual = arguments_of(before, seed), arguments_of(before, seed)
     interpret(before, *expected)
     try:

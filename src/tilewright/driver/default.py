@@ -12,8 +12,9 @@ from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.pass_context import PassContext
 from tilewright.ir.rewrite import walk
 from tilewright.ir.transform import ModulePass
-from tilewright.schedule_rules.eligible import IS_SCHEDULED, may_schedule
+from tilewright.schedule_rules.eligible import IS_SCHEDULED, lacks_threads, may_schedule
 from tilewright.target import Target
+from tilewright.target.kinds import KERNEL_KINDS
 from tilewright.te.index_dtype import override_index_dtype
 from tilewright.tir.call_boundary.overlapping import (
     IF_OVERLAPPING,
@@ -30,8 +31,8 @@ class DefaultSchedule(ModulePass):
     Functions that the rules cannot schedule stay as they are, with a `RuntimeWarning`.
 
     Args:
-        target: what the functions are built for; those for other kinds than ``llvm`` stay as they
-            are, and so they do where the option ``tir.default_schedule`` is off.
+        target: what the functions are built for; those for ``c`` stay as they are, and so they do
+            where the option ``tir.default_schedule`` is off.
     """
 
     name = "tir.DefaultSchedule"
@@ -45,16 +46,16 @@ class DefaultSchedule(ModulePass):
         """Whether functions for `target` are scheduled in the current `PassContext`."""
         context = PassContext.current()
         is_on = context.option("tir.default_schedule") and context.runs(cls.name, cls.opt_level)
-        return target.kind.name == "llvm" and is_on
+        return target.kind.name in ("llvm", *KERNEL_KINDS) and is_on
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
         if not self.applies(self._target):
             return mod
+        is_wanted = may_schedule if self._target.kind.name == "llvm" else lacks_threads
         chosen = {
             var: _with_one_index_dtype(func)
             for var, func in mod.functions.items()
-            if may_schedule(func)
-            and (takes_distinct_buffers(func) or _can_be_asked(func, var, mod))
+            if is_wanted(func) and (takes_distinct_buffers(func) or _can_be_asked(func, var, mod))
         }
         scheduled = _scheduled(chosen, self._target) if chosen else None
         if scheduled is None:

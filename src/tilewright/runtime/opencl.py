@@ -143,7 +143,7 @@ class Kernels:
         if found is None:
             context = self._driver.queue(device_id).context
             try:
-                program = cl.Program(context, self._source).build()
+                program = cl.Program(context, self._source).build(_options(context.devices[0]))
             except cl.RuntimeError as error:
                 raise DeviceError(f"the OpenCL compiler refuses the kernels: {error}") from None
             kernels = {kernel.function_name: kernel for kernel in program.all_kernels()}
@@ -175,8 +175,16 @@ def _devices() -> list[Any]:
             "there is no OpenCL device: install a driver, or PoCL for CPUs (tilewright[opencl])"
             + idle
         )
-    gpu, simulator = cl.device_type.GPU, "oclgrind"
-    return sorted(found, key=lambda d: (simulator in d.name.lower(), not d.type & gpu))
+    return sorted(found, key=lambda d: (_is_simulator(d), not d.type & cl.device_type.GPU))
+
+
+def _is_simulator(device: Any) -> bool:
+    return "oclgrind" in device.name.lower()
+
+
+def _options(device: Any) -> list[str]:
+    """Options of the compiler. Oclgrind executes optimised conditions wrongly."""
+    return ["-cl-opt-disable"] if _is_simulator(device) else []
 
 
 def _compiles(device: Any) -> bool:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
 from tilewright.error import ArgumentError
-from tilewright.ir.module import GlobalVar, IRModule
+from tilewright.ir.module import IRModule
 from tilewright.schedule_rules.accesses import accesses_of
 from tilewright.schedule_rules.contraction import tile_products
 from tilewright.schedule_rules.elementwise import vectorize_elements
-from tilewright.schedule_rules.eligible import marked_as_scheduled, may_schedule
+from tilewright.schedule_rules.eligible import lacks_threads, marked_as_scheduled, may_schedule
 from tilewright.schedule_rules.groups import (
     Group,
     Stage,
@@ -28,6 +28,7 @@ from tilewright.schedule_rules.structures import scheduled_by
 from tilewright.schedule_rules.transposition import tile_transposition
 from tilewright.schedule_rules.windows import has_large_windows, tile_windows
 from tilewright.target import Target
+from tilewright.target.kinds import KERNEL_KINDS
 from tilewright.tir.analysis.expressions import has_effects
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
@@ -65,22 +66,43 @@ def default_schedule(mod: PrimFunc | IRModule, target: str | Target | None = Non
     module = IRModule({"main": mod}) if isinstance(mod, PrimFunc) else mod
     if not isinstance(module, IRModule):
         raise ArgumentError(f"default_schedule: expected a PrimFunc or an IRModule, got {mod!r}")
+    if chosen.kind.name in KERNEL_KINDS:
+        # Few programs are for devices.
+        from tilewright.schedule_rules.threads import schedule_for_threads
+
+        return _scheduled(module, lacks_threads, partial(schedule_for_threads, target=chosen))
     return schedule_module(module, chosen.machine)
 
 
 def schedule_module(module: IRModule, machine: Machine) -> Schedule:
-    """The schedule of the functions of a module that have none."""
-    todo = [var for var, func in module.functions.items() if may_schedule(func)]
+    """The schedule for a processor of the functions of a module that have none."""
+    return _scheduled(module, may_schedule, partial(schedule_for_cpu, machine=machine))
+
+
+def _scheduled(
+    module: IRModule,
+    is_wanted: Callable[[object], bool],
+    schedule_blocks: Callable[[Schedule, Sequence[BlockRV]], Schedule],
+) -> Schedule:
+    """The schedule of some functions of a module, each given the blocks in order."""
+    todo = [var for var, func in module.functions.items() if is_wanted(func)]
     sch = Schedule(marked_as_scheduled(module), error_render_level="none")
     for var in todo:
-        sch = _schedule_function(sch, var, machine)
+        sch.work_on(var.name_hint)
+        root = sch.get_block(sch.mod[var.name_hint].body.block.name_hint, var.name_hint)
+        sch = schedule_blocks(sch, sch.get_child_blocks(root))
     return sch
 
 
-def _schedule_function(sch: Schedule, var: GlobalVar, machine: Machine) -> Schedule:
-    sch.work_on(var.name_hint)
-    root = sch.get_block(sch.mod[var.name_hint].body.block.name_hint, var.name_hint)
-    sch, blocks = inline_producers(sch, sch.get_child_blocks(root))
+def schedule_for_cpu(sch: Schedule, blocks: Sequence[BlockRV], machine: Machine) -> Schedule:
+    """The schedule of a function for a processor.
+
+    Args:
+        sch: a schedule that works on the function.
+        blocks: the blocks of the function, in order.
+        machine: the processor.
+    """
+    sch, blocks = inline_producers(sch, blocks)
     blocks = [block for block in blocks if _is_to_schedule(sch, block)]
     sch, blocks = _schedule_large_windows(sch, blocks, machine)
     stages = append_epilogues(stages_of(sch, blocks))

@@ -41,6 +41,18 @@ def may_schedule(func: object) -> TypeGuard[PrimFunc]:
     return isinstance(func, PrimFunc) and not has_schedule(func)
 
 
+def lacks_threads(func: object) -> TypeGuard[PrimFunc]:
+    """Whether `func` is a tensor program of which no loop runs on threads of a device."""
+    if not isinstance(func, PrimFunc) or not isinstance(func.body, BlockRealize):
+        return False
+    if func.attrs.get(IS_SCHEDULED) is not None:
+        return False
+    return not any(
+        isinstance(stmt, For) and stmt.kind is ForKind.THREAD_BINDING
+        for stmt in statements(func.body)
+    )
+
+
 def marked_as_scheduled(module: IRModule, names: Collection[str] | None = None) -> IRModule:
     """A module whose functions without a schedule have the attributes of scheduled ones.
 

@@ -134,24 +134,30 @@ def _require_as_many(
 
 
 def _loops(tree: FunctionTree, block: BlockRealize) -> list[For]:
-    """The loops that the iterators are bound to, which contain nothing but the block."""
-    bound = set(block.iter_values)
-    loops = [loop for loop in tree.loops_above(block) if loop.loop_var in bound]
-    if len(loops) != len(block.iter_values):
+    """The loops that the iterators are bound to, which contain nothing but the block.
+
+    Iterators that have one value need no loop, and loops of one iteration need no iterator.
+    """
+    pairs = list(zip(block.block.iter_vars, block.iter_values, strict=True))
+    pairs = [(item, value) for item, value in pairs if not _is_single(item, value)]
+    bound = {value for _, value in pairs}
+    around = tree.loops_above(block)
+    loops = [loop for loop in around if loop.loop_var in bound]
+    if len(loops) != len(pairs):
         raise ScheduleError("not every iterator of {0} is bound to a loop of its own", at=[block])
     if not is_const_int(block.predicate, 1):
         raise ScheduleError("{0} has a condition", at=[block])
     if not loops:
         return []
     between = loops_between(tree, loops[0], block)
-    if len(between) != len(loops):
-        other = next(loop for loop in between if loop not in set(loops))
-        raise ScheduleError("{0} is between the loops of {1}", at=[other, block])
-    for loop in loops:
+    own = set(loops)
+    for loop in between:
+        if loop not in own and not is_const_int(loop.extent, 1):
+            raise ScheduleError("{0} is between the loops of {1}", at=[loop, block])
         require_plain(loop)
     extents = {loop.loop_var: loop for loop in loops}
     prove = tree.analyzer(loops[0]).can_prove_equal
-    for iter_var, value in zip(block.block.iter_vars, block.iter_values, strict=True):
+    for iter_var, value in pairs:
         loop, domain = extents[value], iter_var.dom  # type: ignore[index]
         if domain is None or not (
             is_const_int(loop.min, 0)
@@ -161,7 +167,12 @@ def _loops(tree: FunctionTree, block: BlockRealize) -> list[For]:
             raise ScheduleError(
                 f"{{0}} does not go from 0 over the domain of `{iter_var.var.name}`", at=[loop]
             )
-    return loops
+    return list(between)
+
+
+def _is_single(item: IterVar, value: Expr) -> bool:
+    """Whether an iterator has one value, the first index."""
+    return is_const_int(value, 0) and item.dom is not None and is_const_int(item.dom.extent, 1)
 
 
 def _type(block: BlockRealize, index_map: IndexMap, index: Expr) -> IterType:

@@ -95,7 +95,7 @@ def tag_of(loop: For) -> str:
 class _Kernels(Rewriter):
     def For(self, loop: For) -> Stmt:
         if not is_bound(loop):
-            return loop.map_children(self)
+            return _in_order(loop.map_children(self))
         axes = {axis.tag: axis for axis in axes_of(loop)}
         body = _Threads(axes)(loop)
         for tag in reversed(AXES):
@@ -144,6 +144,11 @@ def _longer(tag: str, one: Expr, other: Expr) -> Expr:
     )
 
 
+def _in_order(loop: For) -> For:
+    """A loop around kernels, or of one thread, which nothing else runs at the same time."""
+    return loop if loop.kind.is_in_order else loop.replace(kind=ForKind.SERIAL)
+
+
 class _Threads(Rewriter):
     """What one thread does."""
 
@@ -153,7 +158,8 @@ class _Threads(Rewriter):
 
     def For(self, loop: For) -> Stmt:
         if not is_bound(loop):
-            return loop.map_children(self)
+            changed = loop.map_children(self)
+            return _in_order(changed) if loop.kind is ForKind.PARALLEL else changed
         tag = tag_of(loop)
         if tag in VIRTUAL:
             changed = loop.map_children(self)

@@ -11,6 +11,7 @@ from tilewright.ir.node import Node
 from tilewright.ir.rewrite import Visitor
 from tilewright.tir.analysis.dependence.affine import Affine
 from tilewright.tir.analysis.dependence.solver import answers, limited, read_set
+from tilewright.tir.analysis.dependence.violation import NotProved
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.stmt import BufferStore, For, IfThenElse, LetStmt, Stmt
 from tilewright.tir.transform.device.thread_axes import BLOCKS, THREADS, Axis
@@ -131,30 +132,34 @@ class ThreadConflicts:
 
         What is too complicated to decide may be so.
         """
-        return self._exists(first, second, THREADS, BLOCKS)
+        return self._exists(first, second, THREADS, BLOCKS) is not False
 
     def among_blocks(self, first: Access, second: Access) -> bool:
-        """Whether threads of two blocks may access the same element, one of them writing."""
-        return self._exists(first, second, BLOCKS, ())
+        """Whether threads of two blocks certainly access the same element, one of them writing.
+
+        What is too complicated to decide here is left to the proof of the step that bound a loop.
+        """
+        return self._exists(first, second, BLOCKS, ()) is True
 
     def _exists(
         self, first: Access, second: Access, differing: Sequence[str], same: Sequence[str]
-    ) -> bool:
+    ) -> bool | None:
+        """Whether there are two threads that meet; None where that cannot be told."""
         if first.buffer.data is not second.buffer.data or not first.is_write | second.is_write:
             return False
         apart = [axis.tag for axis in self._axes if axis.tag in differing]
         if not apart:
             return False
         if first.buffer is not second.buffer or not first.indices or not second.indices:
-            return True
+            return None
         with limited():
             found = answers(self._pairs)(first, second, apart, same)
-        return found is not False
+        return None if isinstance(found, NotProved) else found
 
     def _pairs(
         self, first: Access, second: Access, apart: Sequence[str], same: Sequence[str]
-    ) -> bool:
-        """Whether isl finds a pair of threads."""
+    ) -> bool | None:
+        """What isl finds."""
         sides = [
             _Side(access, self._axes, letter, same)
             for access, letter in ((first, "a"), (second, "b"))
@@ -171,7 +176,9 @@ class ThreadConflicts:
             body = f"exists ({', '.join(unknowns)} : {body})"
         parameters = dict.fromkeys(name for side in sides for name in side.parameters)
         text = f"[{', '.join(parameters)}] -> {{ [{', '.join(names)}] : {body} }}"
-        return not read_set(text).is_empty()
+        if read_set(text).is_empty():
+            return False
+        return True if all(side.exact for side in sides) else None
 
 
 class _Side:
@@ -183,6 +190,7 @@ class _Side:
         unknowns: other variables.
         conditions: what is known of both.
         parameters: the sizes.
+        exact: whether they say all that is known.
     """
 
     def __init__(
@@ -207,7 +215,7 @@ class _Side:
         self.conditions = [_renamed(text, renamed) for text in (*conditions, *affine.constraints)]
         self.unknowns = list(renamed.values())
         self.names = [self.name(axis.tag) for axis in own]
-        self.parameters = affine.parameters
+        self.parameters, self.exact = affine.parameters, affine.exact
 
     def name(self, tag: str) -> str:
         """The dimension of an axis."""

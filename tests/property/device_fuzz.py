@@ -1,0 +1,87 @@
+"""One random program on a device, with random loops bound to its blocks and threads."""
+
+from __future__ import annotations
+
+import random
+
+from tests.property.harness import assert_same
+from tests.property.schedule_fuzz import arguments_of, random_case, specialized
+from tests.time_limit import LAST_WORDS, time_limit
+
+import tilewright as tvm
+from tilewright.error import CodegenError, LoweringError
+from tilewright.ir import IRModule
+from tilewright.schedule_rules.eligible import lacks_threads
+from tilewright.schedule_rules.nest import attempt
+from tilewright.tir import PrimFunc, Schedule
+from tilewright.tir.interpreter import interpret
+from tilewright.tir.stmt import For, ForKind
+
+AXES = ("blockIdx.x", "blockIdx.y", "threadIdx.x", "threadIdx.y", "threadIdx.x", "vthread.x")
+
+
+def check_on_device(seed: int) -> str:
+    """Build a random program for OpenCL, and compare what it computes with the interpreter.
+
+    Returns:
+        What was done: ``"default"`` or ``"bound"``, or why it was refused.
+    """
+    rng = random.Random(seed)
+    case, _ = random_case(rng)
+    LAST_WORDS.begin(f"seed {seed}\n{case.source}")
+    func = specialized(case.mod["main"], case.size).with_attr("tir.noalias", True)
+    if not lacks_threads(func):
+        return "has threads"
+    expected = arguments_of(func, seed)
+    interpret(func, *expected)
+    kind = rng.choice(("default", "bound"))
+    program = func if kind == "default" else with_random_threads(func, rng)
+    try:
+        with time_limit():
+            run = tvm.build(program, target="opencl")["main"]
+            arrays = [tvm.nd.array(array, tvm.opencl(0)) for array in arguments_of(func, seed)]
+            run(*arrays)
+            actual = [array.numpy() for array in arrays]
+    except (LoweringError, CodegenError) as error:
+        return f"{type(error).__name__}: {error}"
+    except Exception as error:
+        raise AssertionError(f"seed {seed}: {error}\n{case.source}\n{script(program)}") from error
+    try:
+        for one, other in zip(actual, expected, strict=True):
+            assert_same(one, other)
+    except AssertionError as error:
+        raise AssertionError(f"seed {seed}: {error}\n{case.source}\n{script(program)}") from error
+    return kind
+
+
+def is_thread(loop: For) -> bool:
+    """Whether a loop is bound to an axis of the device."""
+    return loop.thread_binding is not None and "Idx" in loop.thread_binding.thread_tag
+
+
+def script(program: PrimFunc) -> str:
+    """The program as it is scheduled."""
+    if lacks_threads(program):
+        return tvm.default_schedule(program, "opencl").mod.script()
+    return program.script()
+
+
+def with_random_threads(func: PrimFunc, rng: random.Random) -> PrimFunc:
+    """A program with random loops bound, and each nest of loops in a thread at least."""
+    sch = Schedule(IRModule({"main": func}), error_render_level="none")
+    root = sch.get_block("root")
+    blocks = sch.get_child_blocks(root)
+    for block in blocks:
+        loops = sch.get_loops(block)
+        for loop in loops:
+            if sch.get(loop).kind is not ForKind.SERIAL or rng.random() < 0.4:
+                continue
+            if rng.random() < 0.3:
+                loop = rng.choice(sch.split(loop, [None, rng.choice((2, 3, 4))]))
+            axis = rng.choice(AXES)
+            sch = attempt(sch, lambda s, one=loop, a=axis: s.bind(one, a)) or sch
+        outer = sch.get_loops(block)
+        if not any(is_thread(sch.get(loop)) for loop in outer):
+            place = outer[0] if outer else block
+            sch = attempt(sch, lambda s, p=place: s.bind(s.add_unit_loop(p), "threadIdx.x")) or sch
+    return sch.mod["main"]

@@ -1,0 +1,114 @@
+"""The default schedule for devices."""
+
+import numpy as np
+import pytest
+
+import tilewright as tvm
+from tilewright import te, topi
+from tilewright.runtime.device_driver import driver_of
+
+
+def placeholder(*shape, name, dtype="float32"):
+    return te.placeholder(shape, dtype, name)
+
+
+def matmul_relu():
+    a, b = placeholder(70, 45, name="a"), placeholder(45, 50, name="b")
+    return [a, b, topi.nn.relu(topi.matmul(a, b))]
+
+
+def convolution():
+    data, weight = placeholder(1, 8, 9, 9, name="data"), placeholder(16, 8, 3, 3, name="weight")
+    bias = placeholder(1, 16, 1, 1, name="bias")
+    result = topi.nn.relu(topi.nn.conv2d_nchw(data, weight, 1, 1, 1) + bias)
+    return [data, weight, bias, result]
+
+
+def batch_matmul():
+    a, b = placeholder(3, 20, 45, name="a"), placeholder(3, 18, 45, name="b")
+    return [a, b, topi.nn.batch_matmul(a, b)]
+
+
+def softmax():
+    data = placeholder(10, 33, name="data")
+    return [data, topi.nn.softmax(data)]
+
+
+def argmax():
+    data = placeholder(20, 45, name="data")
+    return [data, topi.argmax(data, 1)]
+
+
+def total():
+    data = placeholder(20, 45, name="data")
+    return [data, topi.sum(data)]
+
+
+def sort():
+    data = placeholder(20, 15, name="data")
+    return [data, topi.sort(data, 1)]
+
+
+def cumulative_sum():
+    data = placeholder(20, 15, name="data")
+    return [data, topi.cumsum(data, 1)]
+
+
+def pooling():
+    data = placeholder(1, 16, 17, 17, name="data")
+    return [data, topi.nn.pool2d(data, (3, 3), (2, 2), (1, 1), (1, 1, 1, 1), "max")]
+
+
+def depthwise():
+    data, weight = placeholder(1, 16, 17, 17, name="data"), placeholder(16, 1, 3, 3, name="weight")
+    return [data, weight, topi.nn.depthwise_conv2d_nchw(data, weight, 2, 1, 1)]
+
+
+OPERATORS = (
+    matmul_relu, convolution, batch_matmul, softmax, argmax, total, sort, cumulative_sum, pooling,
+    depthwise,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.__name__)
+def test_operators_compute_what_they_do_on_the_processor(operator):
+    func = te.create_prim_func(operator())
+    rng = np.random.default_rng(0)
+    buffers = [func.buffer_map[param] for param in func.params]
+    host = [rng.normal(size=[int(n) for n in b.shape]).astype(str(b.dtype)) for b in buffers]
+    device = [tvm.nd.array(values, tvm.opencl(0)) for values in host]
+    tvm.build(func, target="opencl")(*device)
+    tvm.build(func, target="llvm")(*host)
+    np.testing.assert_allclose(device[-1].numpy(), host[-1], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("operator", [matmul_relu, convolution, batch_matmul])
+def test_products_are_one_kernel_through_shared_memory(operator):
+    module = tvm.build(te.create_prim_func(operator()), target="cuda")
+    source = module.imported_modules[0].get_source()
+    assert source.count("__global__") == 1
+    assert source.count("__shared__") == 2
+    assert source.count("__syncthreads();") == 2
+
+
+def test_a_schedule_of_tensors_gets_threads():
+    a = te.placeholder((70,), name="a")
+    b = te.compute((70,), lambda i: a[i] + 1.0, name="b")
+    source = tvm.build(te.create_schedule(b.op), [a, b], "opencl").imported_modules[0].get_source()
+    assert "reqd_work_group_size(70, 1, 1)" in source
+
+
+def test_sizes_that_are_not_known():
+    n = te.var("n")
+    a = te.placeholder((n, n), name="a")
+    b = te.compute((n, n), lambda i, j: a[j, i] + 1.0, name="b")
+    module = tvm.build(te.create_schedule(b.op), [a, b], "opencl")
+    values = np.arange(400, dtype="float32").reshape(20, 20)
+    result = tvm.nd.empty((20, 20), "float32", tvm.opencl(0))
+    module(tvm.nd.array(values, tvm.opencl(0)), result)
+    np.testing.assert_array_equal(result.numpy(), values.T + 1)
+
+
+def test_devices_are_driven_by_one_driver():
+    assert driver_of(4) is driver_of(4)
+    assert driver_of(4).memory_size(0) > 0
