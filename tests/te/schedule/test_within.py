@@ -151,6 +151,33 @@ def test_a_step_within_a_schedule_uses_its_numbers(tensors, program):
     assert str(again.trace) == str(sch.trace)
 
 
+def test_tiles_of_loops_whose_extent_is_sampled(tensors, program):
+    def nested(s, c):
+        j = s[c].op.axis[1]
+        width = s.sample_categorical([8, 16], [1, 1], decision=1)
+        jo, ji = s[c].split(j, factor=width)
+        parts = s.sample_perfect_tile(ji, 2, decision=[4, 4])
+        s[c].split(ji, factor=parts[1])
+        i, jo, *_ = s[c].leaf_iter_vars
+        both = s[c].fuse(i, jo)
+        s[c].split(both, factor=s.sample_perfect_tile(both, 2, decision=[16, 4])[1])
+
+    one, other = tir.Schedule(program), tir.Schedule(program)
+    s = te.create_schedule(tensors[-1].op)
+    nested(s, tensors[-1])
+    s.apply_to(one)
+    with te.Schedule.within(other) as s:
+        nested(s, s.outputs[0].output(0))
+    assert str(one.trace) == str(other.trace)
+    assert "sample_perfect_tile(loop=v0, n=2" in one.trace.as_python()[1]
+    assert "loop=(32 * ((32 + (v0 - 1)) // v0))" in one.trace.as_python()[2]
+    changed = one.trace.with_decision(one.trace.insts[0], 0)
+    found = Replayer(tvm.IRModule({"main": program})).replay(changed)
+    assert list(found.trace.decisions.values()) == [0, [2, 4], [32, 4]]
+    extents = [loop.extent.value for loop in found.state.tree("main").loops()]
+    assert extents == [32, 4, 2, 4, 32]
+
+
 def test_nothing_is_applied_if_the_statement_is_left_by_an_error(program):
     sch = tir.Schedule(program)
     with pytest.raises(TEScheduleError, match="consecutive"), te.Schedule.within(sch) as s:

@@ -14,6 +14,7 @@ from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.te.operation import Operation
 from tilewright.te.schedule.primitive import CONTINUE, STAGE, Primitive
+from tilewright.te.schedule.sampled_extents import extents_after
 from tilewright.te.schedule.stage import Stage
 from tilewright.te.schedule.step import (
     Reference,
@@ -134,11 +135,17 @@ class History:
         Returns variables that stand for the numbers, or one variable; see `Samples.choose`.
         """
         self._require_stages(name)
-        result, taken = self.samples.choose(name, arguments, decision)
+        extent = self._extent(arguments.get("loop"))
+        result, taken = self.samples.choose(name, arguments, decision, extent)
         encoded = {key: self._value(value) for key, value in arguments.items()}
         self._add(name, encoded, result, None, taken)
         self.is_empty = False
         return result
+
+    def _extent(self, loop: Any) -> Expr | None:
+        """The extent of a loop in terms of sampled numbers, if the steps tell it."""
+        found = (self._known.get((stage, loop)) for stage in self._schedule.stages)
+        return next((item.extent for item in found if isinstance(item, Reference)), None)
 
     def _require_stages(self, name: str) -> None:
         """Require that the schedule does not go on as a schedule of blocks."""
@@ -163,6 +170,10 @@ class History:
         returns_list = isinstance(result, (list, tuple))
         items = result if returns_list else [] if result is None else [result]
         outputs = tuple(self._define(item, stage) for item in items)
+        if self._samples is not None:
+            for output, extent in zip(outputs, extents_after(name, arguments), strict=False):
+                if isinstance(output, Reference):
+                    output.extent = extent
         self.steps.append(Step(name, arguments, outputs, returns_list, decision))
 
     def _define(self, item: Any, stage: Stage | None) -> Reference | Var:
@@ -170,7 +181,8 @@ class History:
             key, reference = item, item
         elif isinstance(item, IterVar):
             is_thread = item.iter_type is IterType.THREAD_INDEX
-            key, reference = item if is_thread else (stage, item), Reference(item.name, True)
+            key = item if is_thread else (stage, item)
+            reference = Reference(item.name, True, item.dom and item.dom.extent)
         elif isinstance(item, Tensor):
             key = self._schedule[item], item.value_index
             reference = Reference(item.name, False)

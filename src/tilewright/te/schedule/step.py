@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tilewright.error import ArgumentValueError
-from tilewright.ir.expr import Var
+from tilewright.ir.expr import Expr, Var
 from tilewright.te.schedule.stage import Stage
 from tilewright.te.tensor import Tensor
 from tilewright.tir.expr import IterVar
@@ -22,12 +22,14 @@ class Reference:
     Attributes:
         name: that of what it stands for.
         is_loop: whether it stands for a loop or a thread axis.
+        extent: the number of iterations of a loop, in terms of sampled numbers; None if it is not
+            known.
     """
 
-    __slots__ = ("is_loop", "name")
+    __slots__ = ("extent", "is_loop", "name")
 
-    def __init__(self, name: str, is_loop: bool) -> None:
-        self.name, self.is_loop = name, is_loop
+    def __init__(self, name: str, is_loop: bool, extent: Expr | None = None) -> None:
+        self.name, self.is_loop, self.extent = name, is_loop, extent
 
 
 class Step(NamedTuple):

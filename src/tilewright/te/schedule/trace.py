@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tilewright.error import TEScheduleError, UnknownNameError
 from tilewright.ir.convert import const
 from tilewright.ir.dtype import BOOL, INT32
-from tilewright.ir.expr import IntImm, Var
+from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.te.reducer import thread_axis
 from tilewright.te.schedule import primitive as recorded
 from tilewright.te.schedule.primitive import PREFIX, SAMPLINGS, is_same
@@ -60,12 +60,13 @@ class AxisRV(LoopRV):
 
     Attributes:
         hint: what it may be called.
+        extent: the number of its iterations in terms of sampled numbers, if it is known.
     """
 
-    __slots__ = ("hint",)
+    __slots__ = ("extent", "hint")
 
-    def __init__(self, hint: str) -> None:
-        self.hint = hint
+    def __init__(self, hint: str, extent: Expr | None = None) -> None:
+        self.hint, self.extent = hint, extent
 
 
 def saved_trace(instructions: list[Any], given: Mapping[str, Var]) -> Trace:
@@ -115,7 +116,8 @@ class TraceWriter:
         if isinstance(value, Reference):
             found = self._variables.get(value)
             if found is None:
-                found = AxisRV(value.name) if value.is_loop else TensorRV(value.name)
+                is_loop = value.is_loop
+                found = AxisRV(value.name, value.extent) if is_loop else TensorRV(value.name)
                 self._variables[value] = found
             return found
         if isinstance(value, list):
@@ -221,21 +223,27 @@ class Samples:
     def _filled_in(self, value: Any) -> Any:
         return self._symbols.with_numbers(value)
 
-    def choose(self, name: str, arguments: dict[str, Any], decision: Any) -> tuple[Any, Any]:
+    def choose(
+        self, name: str, arguments: dict[str, Any], decision: Any, extent: Expr | None = None
+    ) -> tuple[Any, Any]:
         """Choose numbers as a sampling of `tir.Schedule` does; a loop is one of a stage.
 
-        Without a decision they are chosen at random. Returns variables that stand for the numbers
-        (or one variable), and the decision.
+        Without a decision they are chosen at random. `extent` is that of the loop in terms of
+        sampled numbers. Returns variables that stand for the numbers (or one variable), and the
+        decision.
         """
         given = {key: self.with_numbers(value) for key, value in arguments.items()}
         if "loop" in given:
-            given["loop"] = _extent(name, given["loop"])
+            number = _extent(name, given["loop"])
+            found = self.with_numbers(extent)
+            given["loop"] = extent if found.__class__ is int and found == number else number
         try:
             return self._chosen(name, given, decision)
         except ScheduleError as error:
             raise TEScheduleError(str(error.raised_by(name, None, "fast"))) from None
 
     def _chosen(self, name: str, given: dict[str, Any], decision: Any) -> tuple[Any, Any]:
+        given = {key: self.with_numbers(value) for key, value in given.items()}
         found = InstructionKind.get(name).primitive.apply(
             _NOTHING, self._random, **given, decision=decision
         )

@@ -97,8 +97,7 @@ class TracedSchedule:
         It becomes one step of the trace of `sch`, which replaces the function. What this schedule
         has sampled are decisions of that trace, with the same values, and can be changed there. All
         parameters that are computed are outputs there: they are computed as a whole, also if other
-        tensors read them. A tile that was sampled of a loop is one of as many iterations as the
-        loop has now, also after other decisions.
+        tensors read them.
 
         Args:
             sch: the schedule of the program, to which nothing has been done but sampling.

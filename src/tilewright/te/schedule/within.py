@@ -23,7 +23,7 @@ from tilewright.te.operation import PlaceholderOp
 from tilewright.te.schedule.function import scheduled_body
 from tilewright.te.schedule.primitive import CONTINUE, PREFIX
 from tilewright.te.schedule.schedule import Schedule, create_schedule
-from tilewright.te.schedule.trace import Samples, Trace, saved_trace
+from tilewright.te.schedule.trace import AxisRV, Samples, Trace, saved_trace
 from tilewright.te.tensor import Tensor
 from tilewright.tir import schedule as tir_schedule
 from tilewright.tir.function import PrimFunc
@@ -41,6 +41,7 @@ from tilewright.tir.schedule.traces.python_text import as_python
 from tilewright.tir.schedule.traces.renaming import about
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import ForKind
+from tilewright.tir.substitute import variables_of
 
 NAME: Final = "te.apply_schedule"
 
@@ -219,9 +220,20 @@ def _sampled(trace: Trace, sch: tir_schedule.Schedule) -> dict[Var, Any]:
         if inst.kind.primitive.is_sampling and not all(_is_known(sch, v) for v in inst.outputs):
             arguments, decision = inst.map_arguments(numbers), trace.get_decision(inst)
             if "loop" in arguments:
-                arguments["loop"] = math.prod(decision)  # the extent of the loop
+                arguments["loop"] = _extent(sch, arguments["loop"], math.prod(decision), numbers)
             inst.note_outputs(sch.apply(inst.kind.name, arguments, decision), numbers)
     return numbers
+
+
+def _extent(
+    sch: tir_schedule.Schedule, loop: Any, number: int, numbers: Mapping[Var, Any]
+) -> Expr | int:
+    """The extent of a loop: an expression, where it follows from sampled numbers."""
+    if not isinstance(loop, AxisRV) or loop.extent is None:
+        return number
+    extent = replaced(loop.extent, numbers)
+    known = all(_is_known(sch, var) for var in variables_of(extent))
+    return extent if known and sch.number(extent) == number else number
 
 
 def _is_known(sch: tir_schedule.Schedule, var: Var) -> bool:
