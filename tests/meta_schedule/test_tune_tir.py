@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 from tests.tune.fakes import Count, OneSketch, PaperBuilder, PaperRunner, program
+from tests.tune.made_up_times import paper_option
+from tests.tune.programs import matmul
+from tests.tune.search.fakes import tile
 
 from tilewright import meta_schedule as ms
 from tilewright.error import (
@@ -91,6 +94,22 @@ def test_each_function_is_a_task(fake, tmp_path):
         assert ms.tir_integration.compile_tir(database, func, TARGET) is not None
     with pytest.raises(ArgumentError, match=r"special_space is for \['c'\], but the functions"):
         ms.tune_tir(module, TARGET, max_trials_global=2, special_space={"c": OneSketch()}, **fake)
+
+
+@pytest.mark.parametrize(
+    "strategy", ["evolutionary", "genetic", "droplet", "local", "random", "replay-func", "grid"]
+)
+def test_strategies_by_name(strategy, tmp_path):
+    space = ms.space_generator.SpaceGeneratorUnion([tile, "post-order-apply"])
+    database = ms.tune_tir(
+        matmul, TARGET, None, 8, database="memory", strategy=strategy, cost_model="none", seed=1,
+        space=space, num_trials_per_iter=4, **paper_option(tmp_path),
+    )  # fmt: skip
+    trials = [r for r in database.get_all_tuning_records() if not r.supersedes]
+    assert len(trials) == len({record.candidate_key for record in trials}) == 8
+    assert [record.is_default for record in trials] == [True] + [False] * 7
+    best = min(r.mean_secs for r in trials)
+    assert database.query_tuning_record(matmul, TARGET).mean_secs == best
 
 
 def test_a_seed_repeats_the_choices(fake):

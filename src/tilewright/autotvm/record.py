@@ -29,6 +29,7 @@ from tilewright.autotvm.measure import (
     RecordedTask,
 )
 from tilewright.autotvm.task.space import ConfigEntity
+from tilewright.autotvm.task.space.knob import is_data
 from tilewright.autotvm.task.workload import hashable
 from tilewright.error import (
     ArgumentError,
@@ -129,7 +130,8 @@ def parsed(row: str | bytes) -> RecordLine:
         target, name, args, kwargs = form["input"]
         costs, number, all_cost, timestamp = form["result"]
         config = ConfigEntity.from_json_dict(form["config"])
-        if not (isinstance(name, str) and isinstance(args, list) and isinstance(kwargs, dict)):
+        is_task = isinstance(name, str) and isinstance(args, list) and isinstance(kwargs, dict)
+        if not is_task or not is_data(args):
             raise TypeError(f"no task: {form['input']}")
         task = RecordedTask(name, hashable(args), kwargs)
         measured = MeasureInput(read_target(target), task, config)

@@ -3,8 +3,8 @@
 import logging
 
 import pytest
-from tests.autotvm.fakes import paper_option, seconds_of
 from tests.autotvm.templates import matmul, scale  # noqa: F401, registers them
+from tests.tune.made_up_times import paper_option, seconds_of
 
 from tilewright import autotvm
 from tilewright.autotvm import record

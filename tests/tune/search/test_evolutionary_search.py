@@ -69,6 +69,11 @@ def test_the_first_batch_begins_with_the_sketches_own_decisions():
     assert set(found.decisions[:3]) == set(own)
 
 
+def test_what_is_left_of_a_space_is_enumerated_over_several_batches():
+    found = Tuning(EvolutionarySearch(**FEW, max_fail_count=0), matmul, trials=1000, batch=7)
+    assert len(set(found.decisions)) == len(found.decisions) == 360
+
+
 class Fond(CostModel):
     """Likes one sketch only."""
 

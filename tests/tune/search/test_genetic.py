@@ -26,13 +26,13 @@ def test_fewer_trials_than_random():
 def test_a_generation_may_take_several_batches():
     strategy = GeneticSearch(population_size=10)
     batches = []
-    original = strategy._next_generation
+    original = strategy._generation
 
-    def next_generation(run):
+    def generation(run):
         batches.append(run.trials)
         return original(run)
 
-    strategy._next_generation = next_generation
+    strategy._generation = generation
     Tuning(strategy, matmul, trials=30, batch=4)
     assert batches == [0, 10, 20]
 

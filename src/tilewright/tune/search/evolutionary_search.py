@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice, zip_longest
+from itertools import chain, islice, zip_longest
 from typing import Final
 
 from tilewright.tune.search.arguments import require_count, require_part
@@ -121,7 +121,7 @@ class EvolutionarySearch(TraceSearch):
             (run.random_ones(self.max_fail_count), self.eps_greedy),
         ]
         yield from interleaved(sources, run.random)
-        yield from self._rest
+        yield from chain(self._rest)  # without `chain` it would be closed with this batch
 
     def _first_generation(self, run: SearchRun, own: list[Individual]) -> list[Individual]:
         """Candidates from earlier batches, the sketches' own ones, and random ones."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import Final
 
 from tilewright.tir.schedule import Trace
@@ -17,10 +16,6 @@ from tilewright.tune.search.sketch import Sketch
 
 ATTEMPTS: Final = 10
 """Maximum number of attempts for one child."""
-
-
-RANDOM_TRIES: Final = 4
-"""Maximum number of random candidates for a place in a generation, which may be equal ones."""
 
 
 @STRATEGIES.add("genetic")
@@ -59,42 +54,42 @@ class GeneticSearch(TraceSearch):
         self.elite_count = elite_count
         self.mutation_prob = mutation_prob
         self.max_fail_count = max_fail_count
-        self._generation: list[Individual] = []
-        self._waiting: deque[Individual] = deque()
+        self._waiting: Iterator[Individual] = iter(())
+        self._measured_before = 0
 
     def begin(self, run: SearchRun) -> None:
         """Forget other runs."""
-        self._generation, self._waiting = [], deque()
+        self._waiting, self._measured_before = iter(()), 0
 
     def post_tuning(self) -> None:
         """End."""
         super().post_tuning()
-        self._generation, self._waiting = [], deque()
+        self._waiting = iter(())
 
     def proposals(self, run: SearchRun, count: int) -> Iterator[Individual]:
         """The rest of this generation; when all of it was measured, the next one."""
-        if not self._waiting:
-            self._generation = self._next_generation(run)
-            self._waiting.extend(self._generation)
-        while self._waiting:
-            yield self._waiting.popleft()
+        first = next(self._waiting, None)
+        if first is None:
+            self._waiting = self._generation(run)
+            first = next(self._waiting, None)
+        if first is not None:
+            yield first
+            yield from chain(self._waiting)  # without `chain` it would be closed with this batch
 
-    def _next_generation(self, run: SearchRun) -> list[Individual]:
-        size = self.population_size
-        found = {individual.key: individual for individual in self._children(run)}
-        if not run.has_begun:
-            found.update((individual.key, individual) for individual in run.own_decisions()[:size])
-        # Where the space is small, the same ones come up again.
-        for individual in islice(run.random_ones(self.max_fail_count), RANDOM_TRIES * size):
-            if len(found) >= size:
-                break
-            found.setdefault(individual.key, individual)
-        return list(found.values())
+    def _generation(self, run: SearchRun) -> Iterator[Individual]:
+        """Children of the last generation and the elite; random ones in the places that are left.
+
+        The sketches with their own decisions are in the first generation.
+        """
+        children = self._children(run)
+        self._measured_before = len(run.measured)
+        given = [] if run.has_begun else run.own_decisions()
+        source = chain(children, given, run.random_ones(self.max_fail_count))
+        yield from islice(source, self.population_size)
 
     def _children(self, run: SearchRun) -> list[Individual]:
-        """Children of the last generation and the elite."""
-        living = {individual.key: individual for individual in run.best_measured(self.elite_count)}
-        living.update((i.key, i) for i in self._generation if i.run_secs)
+        last = [i for i in run.measured[self._measured_before :] if i.run_secs]
+        living = {i.key: i for i in [*run.best_measured(self.elite_count), *last]}
         parents = sorted(living.values(), key=lambda individual: individual.seconds or 0.0)
 
         def reproduce(choose: Roulette) -> tuple[Sketch, Trace | None]:
