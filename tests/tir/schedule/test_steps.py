@@ -106,6 +106,14 @@ def test_what_a_step_makes_is_proved(package):
         applied(total)
 
 
+def test_arguments_that_are_missing_or_unknown(package):
+    sch = Schedule(copy)
+    with pytest.raises(ArgumentError, match=r"parallel_above: `names`: the argument is missing"):
+        sch.apply("sample.parallel_above", {"func_name": "main", "options": {}})
+    with pytest.raises(ArgumentError, match="get_block: `nome`: there is no such argument"):
+        sch.apply("get_block", {"name": "B", "func_name": "main", "nome": "B"})
+
+
 def test_a_step_that_nobody_registers(package):
     for name in ("sample.unknown", "unknown.step", "."):
         with pytest.raises(UnknownNameError, match="there is no schedule instruction"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -193,11 +194,19 @@ class Schedule(PrimitiveMethods):
             primitive: its name; or the name of a step of another package, which is no method.
             arguments: by name; parameters that are left out have their defaults.
             decision: of a sampling.
+
+        Raises:
+            ArgumentError: if an argument is missing, or there is none of that name.
         """
         found = InstructionKind.get(primitive).primitive
         if found.package != "tir":
             raise ArgumentValueError(f"{found.name} is not a step of a tir.Schedule")
         complete = found.defaults | dict(arguments)
+        missing = [name for name, value in complete.items() if value is inspect.Parameter.empty]
+        if missing or len(complete) > len(found.defaults):
+            wrong = missing or [name for name in complete if name not in found.defaults]
+            what = "the argument is missing" if missing else "there is no such argument"
+            raise ArgumentError(f"{found.name}: `{wrong[0]}`: {what}")
         if decision is not None:
             complete["decision"] = decision
         return self._apply(found, complete)
