@@ -49,12 +49,22 @@ def test_rules_for_gpus_leave_functions_to_the_default_schedule():
 
 
 @pytest.mark.parametrize("rule", GPU_RULES, ids=lambda rule: type(rule).__name__)
-def test_rules_for_gpus_refuse_gpus(rule):
+def test_rules_for_gpus_refuse_those_without_a_back_end(rule):
     with (
-        tvm.target.Target("cuda"),
-        pytest.raises(TargetError, match=rf"dlight.gpu.{type(rule).__name__}: .*'cuda' yet"),
+        tvm.target.Target("metal"),
+        pytest.raises(TargetError, match=rf"dlight.gpu.{type(rule).__name__}: .*'metal'"),
     ):
         dl.ApplyDefaultSchedule(rule)(module())
+
+
+@pytest.mark.parametrize(
+    ("rule", "wanted"), [(dl.gpu.Matmul(), {"matmul"}), (dl.gpu.Fallback(), {"gemv", "matmul"})]
+)
+def test_rules_for_gpus_bind_loops_to_threads(rule, wanted):
+    with tvm.target.Target("cuda"):
+        result = dl.ApplyDefaultSchedule(rule)(module())
+    assert scheduled(result) == wanted
+    assert 'thread="threadIdx.x"' in result["matmul"].script()
 
 
 def test_products_with_a_vector_are_scheduled():

@@ -19,12 +19,12 @@ class GEMV(ScheduleRule):
         """The default schedule of the function, if it has such a product."""
         del tunable
         blocks = [stmt for stmt in statements(func.body) if isinstance(stmt, Block)]
-        if target.kind.name != "llvm" or not any(map(_multiplies_a_vector, blocks)):
+        if target.kind.name != "llvm" or not any(map(multiplies_a_vector, blocks)):
             return None
         return default_schedule(func, target)
 
 
-def _multiplies_a_vector(block: Block) -> bool:
+def multiplies_a_vector(block: Block) -> bool:
     """Whether a block sums products of a matrix with what is the same for all of its rows."""
     if block.init is None:
         return False
