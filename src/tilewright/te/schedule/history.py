@@ -31,8 +31,9 @@ from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.substitute import substitute, variables_of
 
 if TYPE_CHECKING:
+    from tilewright.te.schedule.samples import Samples
     from tilewright.te.schedule.schedule import Schedule
-    from tilewright.te.schedule.trace import Samples, Trace, TraceWriter
+    from tilewright.te.schedule.trace import Trace, TraceWriter
     from tilewright.tir.schedule import schedule as tir_schedule
 
 
@@ -74,14 +75,14 @@ class History:
     def samples(self) -> Samples:
         """The sampled numbers."""
         if self._samples is None:
-            from tilewright.te.schedule.trace import Samples
+            from tilewright.te.schedule.samples import Samples
 
             self._samples = Samples()
         return self._samples
 
     def share_samples(self, owner: tir_schedule.Schedule) -> None:
         """Let the numbers of a `tir.Schedule` be those of this one."""
-        from tilewright.te.schedule.trace import SharedSamples
+        from tilewright.te.schedule.samples import SharedSamples
 
         self._samples = SharedSamples(owner)
 

@@ -22,8 +22,9 @@ from tilewright.te.from_prim_func import tensors_of
 from tilewright.te.operation import PlaceholderOp
 from tilewright.te.schedule.function import scheduled_body
 from tilewright.te.schedule.primitive import CONTINUE, PREFIX
+from tilewright.te.schedule.samples import Samples
 from tilewright.te.schedule.schedule import Schedule, create_schedule
-from tilewright.te.schedule.trace import AxisRV, Samples, Trace, saved_trace
+from tilewright.te.schedule.trace import AxisRV, Trace, saved_trace
 from tilewright.te.tensor import Tensor
 from tilewright.tir import schedule as tir_schedule
 from tilewright.tir.function import PrimFunc
