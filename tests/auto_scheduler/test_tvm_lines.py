@@ -101,6 +101,14 @@ def test_a_search_goes_on(log, tmp_path):
     assert len(traces) >= 4
 
 
+def test_lines_of_old_versions_and_comments(log, caplog):
+    old = {**line(), "i": [[MATMUL_KEY, TARGET], [[], MATMUL]], "v": "v0.2"}
+    path = log("# what this is", old, line(v="v0.3"), '{"i": 0, "r": 0, "v": 0.1}')
+    assert len(list(auto_scheduler.load_records(path))) == 2
+    assert "skipped 1 line" in caplog.text
+    assert "old.json:4: this is not a line of a record file" in caplog.text
+
+
 def test_new_lines_may_follow_old_ones(log):
     path = log(line())
     task = matmul_task()
@@ -136,7 +144,7 @@ FAULTS = {
     "another target": (line(target="quantum"), "its target 'quantum' cannot be used"),
     "no target": (line(target=None), "its target None cannot be used"),
     "another version": (line(v="v1.0"), "version v1.0 is not one that is read, such as v0.6"),
-    "a version that is a number": (line(v=6), "version 6 is not one"),
+    "a line of AutoTVM": (line(v=0.1), "version 0.1 is one of AutoTVM before 0.7"),
     "no times": (line(costs=[]), "are no times in seconds"),
     "times that are none": (line(costs=[-1.0]), "are no times in seconds"),
     "texts for times": (line(costs=["a"]), "could not convert string to float"),

@@ -71,7 +71,9 @@ def read_line(form: Any) -> MeasuredSteps:
         version = form["v"]
         (key, target, *_), (_, steps) = form["i"]
         costs, number, _, timestamp = form["r"]
-        if not isinstance(version, str) or not version.startswith("v0."):
+        if not isinstance(version, str):
+            raise ValueError(f"version {version} is one of AutoTVM before 0.7, which is not read")
+        if not version.startswith("v0."):
             raise ValueError(f"version {version} is not one that is read, such as v0.6")
         if not isinstance(key, str) or not isinstance(steps, list):
             raise TypeError("a workload key is a text, and steps are a list")
@@ -135,6 +137,8 @@ def read_tuning_records(
     """
     found: list[TuningRecord] = []
     for line in LineFile(path).read_new():
+        if line.text.lstrip().startswith(b"#"):
+            continue  # a comment
         try:
             record = record_of(_parsed(line), machine)
             record.schedule()

@@ -120,6 +120,8 @@ class JSONDatabase(MemoryDatabase):
             (self._record_file, records, self._accept_record),
         ):
             for line in lines:
+                if line.text.lstrip().startswith(b"#"):
+                    continue  # a comment
                 try:
                     (self._accept_either if self._is_one_file else add)(_parsed(line))
                 except RecordError as error:

@@ -91,7 +91,7 @@ def read_record(form: Any, workloads: Sequence[Workload | None]) -> TuningRecord
 
 def is_of_auto_scheduler(form: Any) -> bool:
     """Whether a line is one of the auto-scheduler of Apache TVM."""
-    return isinstance(form, dict) and {"i", "r", "v"} <= form.keys()
+    return isinstance(form, dict) and {"i", "r"} <= form.keys() and isinstance(form.get("v"), str)
 
 
 def read_auto_scheduler(form: dict[str, Any]) -> TuningRecord:
