@@ -30,7 +30,7 @@ def extents_after(name: str, arguments: Mapping[str, Any]) -> tuple[Expr, ...]:
                 return _parts(whole.extent, factor), as_expr(factor)
             return as_expr(parts), _parts(whole.extent, parts)
     if name == "fuse":
-        loops = [loop for loop in arguments["args"] if isinstance(loop, Reference)]
+        loops = [loop for loop in arguments.get("args", ()) if isinstance(loop, Reference)]
         extents = [loop.extent for loop in loops if loop.extent is not None]
         if extents and len(extents) == len(loops):
             return (functools.reduce(multiply, extents),)
