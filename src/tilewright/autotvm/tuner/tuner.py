@@ -109,14 +109,6 @@ class Tuner:
                 elif not supersedes:
                     callback(self, inputs, results)
 
-        context = TuneContext(
-            self.task.mod,
-            target=self.task.target,
-            space_generator=TemplateSpace(self.task),
-            search_strategy=self.make_strategy(),
-            task_name=self.task.name,
-            rand_state=-1 if self.seed is None else self.seed,
-        )
         options = TuneOptions(
             **options,
             num_trials_per_iter=self.batch_size,
@@ -126,12 +118,22 @@ class Tuner:
             progress=not any(isinstance(callback, progress_bar) for callback in callbacks),
         )
         try:
-            run_tasks([context], [1.0], None, options)
+            run_tasks([self._context()], [1.0], None, options)
         finally:
             self._note_best()
             for callback in callbacks:
                 if isinstance(callback, progress_bar):
                     callback.finish()
+
+    def _context(self) -> TuneContext:
+        return TuneContext(
+            self.task.mod,
+            target=self.task.target,
+            space_generator=TemplateSpace(self.task),
+            search_strategy=self.make_strategy(),
+            task_name=self.task.name,
+            rand_state=-1 if self.seed is None else self.seed,
+        )
 
     def _options(
         self, n_trial: Any, measure_option: Any, early_stopping: int | None
@@ -145,9 +147,8 @@ class Tuner:
             )
         if n_trial < 1:
             raise ArgumentValueError(f"{name}: n_trial is at least 1, got {n_trial}")
-        if not isinstance(measure_option, Mapping) or not {"builder", "runner"} <= {
-            *measure_option
-        }:
+        given = set(measure_option) if isinstance(measure_option, Mapping) else set()
+        if not {"builder", "runner"} <= given:
             raise ArgumentError(
                 f"{name}: measure_option is what autotvm.measure_option(builder='local', "
                 f"runner='local') returns, got {measure_option!r}"
