@@ -34,6 +34,18 @@ def test_arrays_go_to_the_device_and_back(dtype):
     np.testing.assert_array_equal(array.copyto(tvm.cpu()).numpy().astype(int), values)
 
 
+def test_arrays_may_outlive_the_interpreter():
+    # The registry keeps a function, and with it the names of its module, until nearly all is gone.
+    program = (
+        "import tilewright as tvm\n"
+        "@tvm.auto_scheduler.register_workload\n"
+        "def workload(): ...\n"
+        "array = tvm.nd.empty((64,), 'float32', tvm.opencl(0))\n"
+    )
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert found.returncode == 0, found.stderr
+
+
 def test_elements_can_be_read_and_set():
     array = on_device(np.zeros((3, 4), "float32"))
     array[1, 2] = 7

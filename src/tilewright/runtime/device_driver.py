@@ -6,6 +6,7 @@ compiled code take for pointers: an address inside of an allocation stands for a
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import functools
 import importlib
@@ -134,6 +135,14 @@ def _delete(managed: Any) -> None:
     if found is not None:
         driver, address = found[:2]
         driver.release(address)
+
+
+@atexit.register
+def _outlive_the_interpreter() -> None:
+    """Let arrays that go when the interpreter is gone run no Python; their memory goes anyway."""
+    for _, _, managed, *_ in _alive.values():
+        managed.deleter = _Deleter()
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(_alive))
 
 
 def empty_on_device(
