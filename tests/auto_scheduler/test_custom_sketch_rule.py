@@ -99,6 +99,12 @@ def test_several_states_of_a_rule():
     assert len(own_sketches(policy_of(PreloadCustomSketchRule(is_product, each)))) == 2
 
 
+def test_a_state_that_a_rule_leaves_as_it_is():
+    rule = PreloadCustomSketchRule(is_product, lambda policy, state, n: [[state, -1]])
+    (sch,) = own_sketches(policy_of(rule))
+    assert "split" not in str(sch.trace)
+
+
 def test_what_a_function_does_to_a_state_that_it_does_not_return_is_forgotten():
     def spoil(policy, state, stage_id):
         state.compute_root(stage_id)

@@ -36,7 +36,7 @@ class PreloadCustomSketchRule(SearchCallback):
     The stages of a computation are visited from the last to the first. For each of them and each
     state so far, `meet_condition_func` says whether the rule is for it, and `apply_func` makes the
     states that follow. A stage that no rule is for stays as it is. The states at the end become
-    sketches, except one that no rule has changed. Lengths of splits that are None are left to the
+    sketches, except one that no rule was for. Lengths of splits that are None are left to the
     search. Where the steps do not say how loops run (in parallel, as vectors, unrolled), the search
     decides that, too, as it does for its own sketches.
 
@@ -152,7 +152,7 @@ class CustomSketches(SpaceGenerator):
         return distinct(sketches)
 
     def states(self) -> list[State]:
-        """The states at the end that a rule has changed.
+        """The states at the end that rules have made.
 
         Raises:
             TuningError: if the rules do not come to an end.
@@ -166,7 +166,7 @@ class CustomSketches(SpaceGenerator):
             state, stage_id = waiting.pop(0)
             if stage_id >= 0:
                 waiting += self._after(state, stage_id)
-            elif state.transform_steps:
+            elif state is not initial:
                 found.append(state)
         names = ", ".join(rule.rule_name for rule in self.rules)
         raise TuningError(
