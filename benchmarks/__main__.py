@@ -6,6 +6,7 @@ python -m benchmarks tuner --help       what the tuner finds, and how long that 
 python -m benchmarks tuners --help      how many trials the tuners of AutoTVM need
 python -m benchmarks gains --help       what tuning gains over the default schedule
 python -m benchmarks models --help      whole models, beside torch and onnxruntime
+python -m benchmarks fleet --help       tuning on many machines, simulated, and what Ray costs
 python -m benchmarks                    the first two
 """
 
@@ -30,6 +31,11 @@ def main(arguments: list[str]) -> None:
         from benchmarks.gains.command import main as measure_gains
 
         measure_gains(options)
+        return
+    if command == "fleet":
+        from benchmarks.fleet.command import main as measure_fleets
+
+        measure_fleets(options)
         return
     if command == "models":
         from benchmarks.models.command import main as measure_models

@@ -64,7 +64,7 @@ class Conditions:
 
     workers: int = 1
     tasks: int = 16
-    trials: int = 2048
+    trials: int = 1024
     batch: int = 64
     search: float = 1.0
     build: float = 0.5

@@ -36,6 +36,11 @@ SHOWN = {
     "chain_scripts.py": ["panel = T.alloc_buffer((2, 2048, 64))"],
     "autotvm_first_steps.py": ["tile_y: Split(", "best of 8: [('tile_y'", "what numpy does"],
     "autotvm_matmul.py": ["rows: Split(policy=factors", "best config: [('rows'", "FLOP/s, correct"],
+    "tune_on_a_fleet.py": [
+        "tall: 5 candidates measured on",
+        "wide: 3 candidates measured on",
+        "all of them are correct",
+    ],
     "tune_matmul.py": ["8 of 8 candidates ran", "sch.split(", "GFLOP/s, correct"],
     "model_in_c.py": ["The C program says:\nimage 0: class", "Python is not in it."],
     "resnet18.py": ["ResNet-18, on one core", "batch 3 │", "e-0"],

@@ -156,6 +156,14 @@ def test_targets_that_workers_do_not_understand(loop, tmp_path):
         runner.machine(Target("llvm -num-cores=1"))
 
 
+def test_closing_cancels_what_is_not_measured(loop, tmp_path):
+    runs = Runs(loop, tmp_path, count=1)
+    futures = runs.runner.run([runs.input(1.0) for _ in range(3)])
+    assert futures[0].result().run_secs == [1.0]
+    runs.runner.close()
+    assert [future.result().error_kind for future in futures[1:]] == ["cancelled"] * 2
+
+
 def test_what_is_cancelled_before_it_runs(loop, tmp_path):
     runs = Runs(loop, tmp_path, count=1)
     futures = runs.runner.run([runs.input(1.0) for _ in range(5)])

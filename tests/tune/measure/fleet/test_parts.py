@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 
 import pytest
 
-from tilewright.error import TVMError
+from tilewright.error import ArgumentValueError, TVMError
 from tilewright.tune.measure import Builder, Runner
 from tilewright.tune.measure.fleet.cores import CoreLease
 from tilewright.tune.measure.fleet.layout import Layout, layout
+from tilewright.tune.measure.fleet.ray_cluster import RayConnection
 from tilewright.tune.measure.fleet.versions import describe_difference, versions
 
 
@@ -56,3 +58,13 @@ def test_without_ray_there_is_a_hint(monkeypatch, create):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(TVMError, match=r'pip install "tilewright\[ray\]"'):
         create("ray")
+
+
+def test_addresses_without_a_cluster():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with pytest.raises(TVMError, match=f"no cluster of Ray at '127.0.0.1:{port}'"):
+        RayConnection(f"127.0.0.1:{port}")
+    with pytest.raises(ArgumentValueError, match="are not supported: run the tuner on a machine"):
+        RayConnection("ray://127.0.0.1:10001")

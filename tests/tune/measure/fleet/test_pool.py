@@ -7,8 +7,8 @@ from benchmarks.fleet.simulated_cluster import MACHINE, Fate, SimulatedCluster
 
 from tilewright.error import TVMError
 from tilewright.tune.measure.fleet import Pool
+from tilewright.tune.measure.fleet.assignment import TaskLostError
 from tilewright.tune.measure.fleet.cluster import Role
-from tilewright.tune.measure.fleet.pool import TaskLostError
 
 
 class Fleet:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from benchmarks.fleet.tuning import Conditions, simulate
+from benchmarks.fleet.virtual_time import VirtualLoop
 
 FEW = Conditions(tasks=4, trials=256, batch=16, search=0.0, start=1.0)
 
@@ -41,3 +42,20 @@ def test_deaths_and_hangs_cost_time_and_nothing_else():
 def test_stragglers_cost_little():
     plain, slowed = (simulate(replace(FEW, workers=8, stragglers=s)) for s in (0.0, 0.02))
     assert slowed.seconds < 1.5 * plain.seconds
+
+
+def test_an_interrupt_keeps_what_was_measured(monkeypatch):
+    sleep, calls = VirtualLoop.sleep, []
+
+    def interrupted(loop, seconds):
+        calls.append(seconds)
+        sleep(loop, seconds)
+        if calls.count(2.0) == 6:
+            calls.append(2.0)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(VirtualLoop, "sleep", interrupted)
+    outcome = simulate(replace(FEW, workers=4, search=2.0))
+    assert 0 < outcome.trials < 6 * 16
+    assert outcome.failures == 0
+    assert outcome.final_seconds < 1, "there are no finals"

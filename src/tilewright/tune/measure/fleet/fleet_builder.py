@@ -10,10 +10,16 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
+from tilewright.tune.measure.fleet.assignment import PoolClosedError, TaskLostError
 from tilewright.tune.measure.fleet.opening import LazyPool
-from tilewright.tune.measure.fleet.pool import TaskLostError
 from tilewright.tune.measure.fleet.tasks import BuildTask, Built
-from tilewright.tune.measure.interfaces import Builder, BuilderInput, BuilderResult, Future
+from tilewright.tune.measure.interfaces import (
+    CANCELLED,
+    Builder,
+    BuilderInput,
+    BuilderResult,
+    Future,
+)
 from tilewright.tune.measure.process.requests import dumps, error_text
 
 
@@ -86,6 +92,8 @@ class FleetBuilder(Builder):
         except TaskLostError as error:
             kind = "build-timeout" if error.kind == "timeout" else error.kind
             return BuilderResult(None, f"building: {error}", kind)
+        except PoolClosedError:
+            return BuilderResult(None, "the builder was closed", CANCELLED)
         path = None if found.artifact is None else found.artifact.write(self._directory)
         return BuilderResult(
             path, found.error_msg, found.error_kind, found.seconds, found.cpu_seconds

@@ -12,10 +12,12 @@ from tilewright.ir.module import IRModule
 from tilewright.runtime.device import CPU, device
 from tilewright.target import Target
 from tilewright.target.cpu import architecture
+from tilewright.tune.measure.fleet.assignment import PoolClosedError, TaskLostError, Worker
 from tilewright.tune.measure.fleet.opening import LazyPool
-from tilewright.tune.measure.fleet.pool import Pool, TaskLostError, Worker
+from tilewright.tune.measure.fleet.pool import Pool
 from tilewright.tune.measure.fleet.tasks import CheckTask, RunTask
 from tilewright.tune.measure.interfaces import (
+    CANCELLED,
     Future,
     Runner,
     RunnerFuture,
@@ -123,6 +125,8 @@ class FleetRunner(Runner):
             result: RunnerResult = await pool.do("run", task, self._limit(REPEATS))
         except TaskLostError as error:
             return _lost(error, pool)
+        except PoolClosedError:
+            return RunnerResult(None, "the runner was closed", CANCELLED)
         if workload is not None and result.run_secs and result.is_complete:
             workload.add(lambda: artifact, packed_of(item), result.run_secs)
         return result
@@ -179,8 +183,11 @@ class FleetRunner(Runner):
             task = CheckTask(runner_input, workload_mod)
             known.poll = self._pool.loop.start(self._ask("can_check", task))
         if known.poll.done():
-            known.is_ready = known.poll.result()
-            known.poll = None
+            poll, known.poll = known.poll, None
+            try:
+                known.is_ready = poll.result()
+            except TaskLostError:  # `check` will tell
+                known.is_ready = True
         return known.is_ready
 
     def check(self, runner_input: RunnerInput, workload_mod: IRModule) -> str | None:

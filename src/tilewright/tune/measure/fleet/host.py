@@ -49,15 +49,19 @@ class Host:
         """Where it is."""
         return Greeting(dict(this_machine()), versions(), socket.gethostname(), os.getpid())
 
-    def open(self, worker: str, options: bytes) -> None:
+    def open(self, worker: str, options: bytes) -> str | None:
         """Make the worker.
 
         Args:
             worker: its class, as ``module:name``.
             options: the arguments of its constructor, pickled.
+
+        Returns:
+            what its user should know, if there is something.
         """
         module, name = worker.split(":")
         self._worker = getattr(importlib.import_module(module), name)(**pickle.loads(options))
+        return self._worker.warning
 
     def do(self, method: str, task: bytes) -> Any:
         """What a method of the worker says to a task, which is pickled."""

@@ -9,87 +9,24 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Final
 
 from tilewright.error import TVMError
-from tilewright.tune.measure.fleet.cluster import Actor, Cluster, Greeting, Role, WorkerLostError
-from tilewright.tune.measure.fleet.versions import describe_difference, versions
+from tilewright.tune.measure.fleet.assignment import (
+    PoolClosedError,
+    Task,
+    TaskLostError,
+    Worker,
+)
+from tilewright.tune.measure.fleet.cluster import Cluster, Role, WorkerLostError
+from tilewright.tune.measure.fleet.recruiting import Recruiter, kind_of
 from tilewright.tune.measure.interfaces import ErrorKind
 from tilewright.tune.measure.process.requests import dumps
 
 ATTEMPTS: Final = 3
 """Number of workers that a task may take with it before it counts as the reason."""
 
-STARTS: Final = 3
-"""How often a worker is started before its place stays empty."""
-
 START_LIMIT: Final = 120.0
 """Seconds until a worker has to be there."""
 
 logger = logging.getLogger(__name__)
-
-
-class TaskLostError(Exception):
-    """Each worker that had the task died or hung.
-
-    Attributes:
-        kind: ``"crash"`` or ``"timeout"``, as in results.
-    """
-
-    def __init__(self, kind: ErrorKind, message: str) -> None:
-        super().__init__(message)
-        self.kind: ErrorKind = kind
-
-
-class Task:
-    """What a worker has to do.
-
-    Args:
-        method: of the worker.
-        argument: makes the argument when the task is sent.
-        seconds: how long the worker may take; one that takes longer hangs.
-        worker: who should do it if possible; others do it if this one is lost.
-    """
-
-    def __init__(
-        self,
-        method: str,
-        argument: Callable[[], Any],
-        seconds: float,
-        worker: Worker | None = None,
-    ) -> None:
-        self.method, self.argument, self.seconds = method, argument, seconds
-        self.worker = worker
-        self.losses: list[tuple[ErrorKind, str]] = []
-        self.answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-
-
-class Worker:
-    """A place for a worker; who dies there is replaced.
-
-    Attributes:
-        actor: who is there; None while nobody is.
-        greeting: what that one, or the last one, has said.
-        is_starting: whether somebody is on the way.
-        absence: why nobody is there.
-        tasks: what it was given, the oldest first, with the jobs that wait for the answers.
-        own: what waits for this worker and no other.
-    """
-
-    def __init__(self) -> None:
-        self.actor: Actor | None = None
-        self.greeting: Greeting | None = None
-        self.is_starting = False
-        self.absence = ""
-        self.tasks: dict[Task, asyncio.Task[None]] = {}
-        self.own: deque[Task] = deque()
-
-    @property
-    def is_there(self) -> bool:
-        """Whether it can be given tasks."""
-        return self.actor is not None
-
-    @property
-    def host(self) -> str:
-        """The machine, for messages."""
-        return "an unknown machine" if self.greeting is None else self.greeting.host
 
 
 class Pool:
@@ -123,8 +60,7 @@ class Pool:
         self.role = role
         self.workers = [Worker() for _ in range(count)]
         self._cluster = cluster
-        self._machine, self._kind = machine, ""
-        self._start_limit = start_limit
+        self._recruiter = Recruiter(cluster, role, machine, start_limit)
         self._waiting: deque[Task] = deque()
         self._background: set[asyncio.Task[None]] = set()
         self._error: TVMError | None = None
@@ -136,8 +72,10 @@ class Pool:
             TVMError: if none can be started, versions differ, or machines of several kinds.
         """
         try:
-            await asyncio.gather(*[self._begin(self._start(worker)) for worker in self.workers])
-            kinds = {_kind(w.greeting) for w in self.workers if w.is_there and w.greeting}
+            await asyncio.gather(
+                *[self._begin(self._recruiter.start(worker)) for worker in self.workers]
+            )
+            kinds = {kind_of(w.greeting) for w in self.workers if w.is_there and w.greeting}
             if not kinds:
                 raise TVMError(f"no worker of the fleet starts: {self.workers[0].absence}")
             if len(kinds) > 1:
@@ -148,7 +86,7 @@ class Pool:
         except BaseException:
             self.close()
             raise
-        (self._kind,) = kinds
+        (self._recruiter.kind,) = kinds
 
     @property
     def machine(self) -> Mapping[str, Any]:
@@ -176,7 +114,7 @@ class Pool:
 
     def close(self) -> None:
         """End the workers; what they have not done is cancelled."""
-        self._fail(TVMError("the fleet was closed"))
+        self._fail(PoolClosedError("the fleet was closed"))
         for job in list(self._background):
             job.cancel()
         for worker in self.workers:
@@ -280,7 +218,7 @@ class Pool:
 
     async def _replace(self, worker: Worker) -> None:
         try:
-            await self._start(worker)
+            await self._recruiter.start(worker)
         except TVMError as error:
             worker.absence = str(error)
         if worker.is_there:
@@ -299,70 +237,6 @@ class Pool:
         for task in self._waiting:
             _give_up(task, error)
         self._waiting.clear()
-
-    async def _start(self, worker: Worker) -> None:
-        """Start a worker, more than once if it dies.
-
-        Raises:
-            TVMError: if it is there and cannot work.
-        """
-        worker.is_starting = True
-        predecessor = worker.greeting
-        try:
-            for _ in range(STARTS):
-                actor = self._cluster.start(self.role, predecessor)
-                try:
-                    greeting = await asyncio.wait_for(self._welcome(actor), self._start_limit)
-                except WorkerLostError as error:
-                    worker.absence = str(error)
-                    continue
-                except asyncio.TimeoutError:
-                    worker.absence = self._describe_missing()
-                    self._cluster.end(actor)
-                    return
-                except BaseException:
-                    self._cluster.end(actor)
-                    raise
-                if self._suits(greeting):
-                    worker.actor, worker.greeting = actor, greeting
-                else:
-                    worker.absence = f"{greeting.host} has another processor: {_kind(greeting)}"
-                    self._cluster.end(actor)
-                return
-        finally:
-            worker.is_starting = False
-
-    async def _welcome(self, actor: Actor) -> Greeting:
-        """Make a host a worker."""
-        greeting = await actor.call("greet")
-        difference = describe_difference(greeting.versions, versions())
-        if difference is not None:
-            raise TVMError(
-                f"the machine {greeting.host} has other versions, which may read programs and "
-                f"results otherwise: {difference}; install the same on all machines"
-            )
-        if self._suits(greeting):
-            await actor.call("open", self.role.worker, dumps(dict(self.role.options)))
-        return greeting
-
-    def _suits(self, greeting: Greeting) -> bool:
-        """Whether a worker is on a machine of the right kind."""
-        if self._kind:
-            return _kind(greeting) == self._kind
-        return self._machine is None or self._machine.lower() in _kind(greeting).lower()
-
-    def _describe_missing(self) -> str:
-        wanted = ", ".join(f"{name}: {amount:g}" for name, amount in self.role.resources.items())
-        return (
-            f"it is not there after {self._start_limit:g} s; perhaps no machine has {{{wanted}}} "
-            "left, which is what `resources` and `cores` ask for"
-        )
-
-
-def _kind(greeting: Greeting) -> str:
-    """What has to be the same for times to be compared."""
-    machine = greeting.machine
-    return f"{machine.get('cpu')} ({machine.get('llvm_cpu')})"
 
 
 def _lost(task: Task) -> TaskLostError:

@@ -18,6 +18,15 @@ from tilewright.tune.measure.affinity import may_use, other_cores, stay_on
 from tilewright.tune.measure.fleet.cluster import Greeting, Role, WorkerLostError
 from tilewright.tune.measure.fleet.host import Host
 
+REACH_SECONDS: Final = 10.0
+"""How long the head node of a cluster may take to answer."""
+
+SETTINGS: Final = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_worker_niceness": "0",  # what is timed must not wait for other programs
+}
+"""Variables of the environment that Ray asks, and their values if they have none."""
+
 STORE_BYTES: Final = 80 << 20
 """Memory for objects on the way in a cluster of one machine; artifacts are small."""
 
@@ -90,11 +99,14 @@ class RayConnection:
     def _connect(self) -> None:
         address = self.address or os.environ.get("RAY_ADDRESS")
         self.is_own = address in (None, "local")
+        if address is not None:
+            _require_reachable(address)
         own: dict[str, Any] = {}
         if self.is_own:
             # Ray starts a process for each CPU at once, so it is told of one. Workers take none.
             own = {"num_cpus": 1, "object_store_memory": STORE_BYTES, "include_dashboard": False}
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        for name, value in SETTINGS.items():
+            os.environ.setdefault(name, value)
         try:
             with _off_timing_cores(self.is_own):
                 self.ray.init(
@@ -109,6 +121,26 @@ class RayConnection:
             if "ersion mismatch" in str(error):
                 hint = "; install the same versions of Ray and Python on all machines"
             raise TVMError(f"there is no cluster of Ray {where}: {error}{hint}") from None
+
+
+def _require_reachable(address: str) -> None:
+    """Refuse an address where nobody listens, which Ray notices after minutes.
+
+    Raises:
+        TVMError: it says why.
+    """
+    if "://" in address:
+        raise ArgumentValueError(
+            f"clusters of Ray at {address!r} are not supported: run the tuner on a machine of the "
+            "cluster, with the address 'auto', or give the host and port of the head node"
+        )
+    host, colon, port = address.rpartition(":")
+    if not colon or not port.isdecimal():
+        return  # a name that Ray knows
+    try:
+        socket.create_connection((host, int(port)), REACH_SECONDS).close()
+    except OSError as error:
+        raise TVMError(f"there is no cluster of Ray at {address!r}: {error}") from None
 
 
 @contextlib.contextmanager

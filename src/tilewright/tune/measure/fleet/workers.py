@@ -36,7 +36,12 @@ class BuildWorker:
 
     Args:
         options: of `LocalBuilder`.
+
+    Attributes:
+        warning: what its user should know.
     """
+
+    warning: str | None = None
 
     def __init__(self, **options: Any) -> None:
         self._options = _received(options)
@@ -86,10 +91,12 @@ class RunWorker:
         self._runner = LocalRunner(cores=self._lease.cores, **_received(options))
         shared_fork_server().wait()
 
-    def has_own_cores(self, task: None) -> bool:
-        """Whether no other worker on this machine has the same cores."""
-        del task
-        return self._lease.is_exclusive
+    @property
+    def warning(self) -> str | None:
+        """What its user should know."""
+        if self._lease.is_exclusive:
+            return None
+        return "it shares cores with another worker, so that they disturb each other"
 
     def run(self, task: RunTask) -> RunnerResult:
         """Time a candidate."""
