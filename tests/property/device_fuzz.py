@@ -15,6 +15,7 @@ from tilewright.schedule_rules.eligible import lacks_threads
 from tilewright.schedule_rules.nest import attempt
 from tilewright.tir import PrimFunc, Schedule
 from tilewright.tir.interpreter import interpret
+from tilewright.tir.schedule import LoopRV
 from tilewright.tir.stmt import For, ForKind
 
 AXES = ("blockIdx.x", "blockIdx.y", "threadIdx.x", "threadIdx.y", "threadIdx.x", "vthread.x")
@@ -66,6 +67,13 @@ def script(program: PrimFunc) -> str:
     return program.script()
 
 
+def split(sch: Schedule, loop: LoopRV, rng: random.Random) -> tuple[Schedule, LoopRV]:
+    """A schedule with a loop in two parts, and one of them; as it is if that is refused."""
+    parts: list[LoopRV] = []
+    found = attempt(sch, lambda s: parts.extend(s.split(loop, [None, rng.choice((2, 3, 4))])))
+    return (sch, loop) if found is None else (found, rng.choice(parts))
+
+
 def with_random_threads(func: PrimFunc, rng: random.Random) -> PrimFunc:
     """A program with random loops bound, and each nest of loops in a thread at least."""
     sch = Schedule(IRModule({"main": func}), error_render_level="none")
@@ -77,7 +85,7 @@ def with_random_threads(func: PrimFunc, rng: random.Random) -> PrimFunc:
             if sch.get(loop).kind is not ForKind.SERIAL or rng.random() < 0.4:
                 continue
             if rng.random() < 0.3:
-                loop = rng.choice(sch.split(loop, [None, rng.choice((2, 3, 4))]))
+                sch, loop = split(sch, loop, rng)
             axis = rng.choice(AXES)
             sch = attempt(sch, lambda s, one=loop, a=axis: s.bind(one, a)) or sch
         outer = sch.get_loops(block)

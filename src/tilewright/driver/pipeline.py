@@ -103,10 +103,15 @@ def lowering(for_device: bool = False) -> Sequential:
 
 def _kernels() -> list[Pass]:
     """From loops over blocks and threads to kernels."""
-    from tilewright.tir.transform.device.passes import ThreadSync, UnifyThreadBinding
+    from tilewright.tir.transform.device.passes import (
+        InjectVirtualThread,
+        ThreadSync,
+        UnifyThreadBinding,
+    )
 
     return [
         UnifyThreadBinding(),  # what threads share has its place and its size
+        InjectVirtualThread(),  # before ThreadSync: what is done once needs one barrier
         ThreadSync(),  # before FlattenBuffer: dimensions tell elements apart
     ]
 

@@ -169,7 +169,10 @@ class LoopPrimitives(StageState):
             )
         for other in self.leaf_iter_vars:
             thread = self.threads.get(other)
-            if other is not ivar and thread is not None and thread.thread_tag == tag:
+            if other is ivar or thread is None or thread.thread_tag != tag:
+                continue
+            # One thread of a device stands for virtual threads along any number of axes.
+            if thread is thread_ivar or not tag.startswith("vthread"):
                 raise self.error("bind", f"{tag} is bound to {other.name} already")
         self.threads[ivar] = thread_ivar
         self.kinds[ivar] = ForKind.THREAD_BINDING

@@ -8,10 +8,14 @@ from tilewright.ir.transform import ModulePass
 from tilewright.tir.transform.device.barriers import insert_barriers
 from tilewright.tir.transform.device.split_kernels import split_kernels
 from tilewright.tir.transform.device.thread_axes import unify_thread_axes
+from tilewright.tir.transform.device.virtual_threads import inject_virtual_threads
 from tilewright.tir.transform.passes import pass_of
 
 UnifyThreadBinding = pass_of(
     "UnifyThreadBinding", unify_thread_axes, necessary="a device runs kernels"
+)
+InjectVirtualThread = pass_of(
+    "InjectVirtualThread", inject_virtual_threads, necessary="a device has no virtual threads"
 )
 ThreadSync = pass_of("ThreadSync", insert_barriers, necessary="threads use what others have made")
 

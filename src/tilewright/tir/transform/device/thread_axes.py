@@ -162,8 +162,7 @@ class _Threads(Rewriter):
             return _in_order(changed) if loop.kind is ForKind.PARALLEL else changed
         tag = tag_of(loop)
         if tag in VIRTUAL:
-            changed = loop.map_children(self)
-            return changed.replace(kind=ForKind.UNROLLED, thread_binding=None)
+            return loop.map_children(self)  # see `virtual_threads`
         axis = self._axes[tag]
         for outer in self._inside:
             if tag_of(outer) == tag and not structural_equal(outer.extent, axis.extent):
