@@ -1,5 +1,7 @@
 """Each primitive of a state is what it stands for in te."""
 
+import math
+
 import numpy as np
 import pytest
 from tests.auto_scheduler.computations import MatmulReLU
@@ -275,6 +277,21 @@ def test_free_lengths_are_decisions():
     expected[p.D].split(rest, factor=3)
     expected[p.C].split(p.C.op.axis[1], factor=12)
     assert lowered_text(other, p.args) == lowered_text(expected, p.args)
+    p.check(state)
+
+
+@pytest.mark.parametrize("inner_to_outer", [True, False])
+def test_some_lengths_are_free(inner_to_outer):
+    p = MatmulReLU()
+    state = p.state()
+    parts = state.split(p.D, state[p.D].iters[1], [None, 3, None], inner_to_outer)
+    extents = [None if part.range is None else int(part.range.extent) for part in parts]
+    assert extents == ([None, None, 3, None] if inner_to_outer else [None, 3, None, None])
+    ((_, decision),) = state.schedule.trace.decisions.items()
+    assert math.prod(decision) == p.columns // 3
+    loops = [int(part.loop.dom.extent) for part in parts]
+    assert math.prod(loops) == p.columns
+    assert [n for n in loops if n in decision or n == 3] == loops
     p.check(state)
 
 

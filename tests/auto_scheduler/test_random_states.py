@@ -28,7 +28,8 @@ def apply(state, primitive, draw):
     if primitive == "split":
         state.split(stage, place, draw(LENGTHS), draw(st.booleans()))
     elif primitive == "free":
-        state.split(stage, place, [None] * draw(st.integers(1, 2)), draw(st.booleans()))
+        lengths = draw(st.lists(st.sampled_from([None, None, 2, 3]), min_size=1, max_size=3))
+        state.split(stage, place, lengths, draw(st.booleans()))
     elif primitive == "follow_split":
         state.follow_split(stage, place, draw(st.sampled_from([*splits, -1])), 1)
     elif primitive == "follow_fused_split":

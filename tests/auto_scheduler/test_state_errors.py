@@ -65,10 +65,15 @@ MISTAKES = {
         TEScheduleError,
         "nparts must be positive, got 0",
     ),
-    "some lengths that are free": (
-        lambda s, p: s.split(p.D, 0, [None, 2]),
+    "lengths that do not divide the extent beside free ones": (
+        lambda s, p: s.split(p.D, 0, [None, 5]),
         ArgumentValueError,
-        r"either all lengths are free or none is, got \[None, 2\]",
+        r"split of i of stage D: the lengths \[None, 5\] are free in part, .* the extent, 12",
+    ),
+    "lengths of what is not decided beside free ones": (
+        lambda s, p: (s.split(p.D, 0, [None]), s.split(p.D, 0, [None, 2])),
+        ArgumentValueError,
+        "split of i.0 of stage D: .* the extent, which is not decided",
     ),
     "a step that does not exist": (
         lambda s, p: s.follow_split(p.D, 0, 3, 1),

@@ -33,32 +33,28 @@ class LoopSteps(StageTable):
             stage: the stage.
             iterator: what is split.
             lengths: the extents of all but the outermost of the new iterators, outer ones first.
-                With None for all of them, they are free: decisions that a search makes, whose
-                product divides the extent.
+                None is one that is free: a decision that a search makes, such that the lengths
+                divide the extent.
             inner_to_outer: whether the outermost has no length; otherwise the innermost has none.
 
         Returns:
             The new iterators, outermost first, called ``i.0``, ``i.1`` and so on.
 
         Raises:
-            ArgumentValueError: if there is no such stage or iterator, or some lengths are free and
-                others are not.
+            ArgumentValueError: if there is no such stage or iterator, or those of the lengths that
+                are not free do not divide the extent.
             TEScheduleError: if the iterator cannot be split so.
         """
         number, position, loop = self._find("split", stage, iterator)
         wanted = self._checked_lengths(number, loop, lengths)
-        is_free = None in wanted
-        if is_free:
-            factors = self.schedule.sample_perfect_tile(
-                loop, len(wanted) + 1, MAX_INNERMOST_SPLIT_FACTOR
-            )
-            numbers: list[Any] = list(factors[1:] if inner_to_outer else factors[:-1])
-        else:
-            numbers = list(wanted)
+        numbers = self._decided(number, loop, wanted, inner_to_outer) if None in wanted else wanted
         extent = self._known_extent(number, loop)
         made = self._split(number, loop, numbers, inner_to_outer)
-        if is_free:
-            self._free.update(made)
+        if None in wanted:
+            given = [None, *wanted] if inner_to_outer else [*wanted, None]
+            self._free.update(
+                part for part, length in zip(made, given, strict=True) if length is None
+            )
         self._lengths[len(self.transform_steps)] = numbers
         self._note("SP", number, position, extent, list(wanted), int(inner_to_outer))
         return self._iterators(number, made)
@@ -199,19 +195,35 @@ class LoopSteps(StageTable):
         if any(None in self.transform_steps[step].arguments[3] for step in steps):
             self._free.update(made)
 
-    def _checked_lengths(self, number: int, loop: IterVar, lengths: Any) -> list[int] | list[None]:
+    def _checked_lengths(self, number: int, loop: IterVar, lengths: Any) -> list[int | None]:
         where = f"split of {self._name(loop)} of stage {self._stage_names[number]}"
         if not isinstance(lengths, (list, tuple)) or not lengths:
             raise ArgumentError(f"{where}: expected a list of lengths, got {lengths!r}")
         for length in lengths:
             if length is not None and not is_integer(length):
                 raise ArgumentError(f"{where}: a length is an integer or None, got {length!r}")
-        if None in lengths and any(length is not None for length in lengths):
-            raise ArgumentValueError(
-                f"{where}: either all lengths are free or none is, got {list(lengths)}; split "
-                "twice to fix some of them"
-            )
         return list(lengths)
+
+    def _decided(
+        self, number: int, loop: IterVar, lengths: list[Any], inner_to_outer: bool
+    ) -> list[Any]:
+        """The lengths, with decisions for those that are free."""
+        fixed = math.prod(length for length in lengths if length is not None)
+        whole: Any = loop
+        if fixed != 1:
+            extent = domain(loop).extent
+            is_known = isinstance(extent, IntImm) and loop not in self._free
+            if not isinstance(extent, IntImm) or not is_known or fixed < 1 or extent.value % fixed:
+                raise ArgumentValueError(
+                    f"split of {self._name(loop)} of stage {self._stage_names[number]}: the "
+                    f"lengths {lengths} are free in part, so the others must divide the extent, "
+                    f"{extent if is_known else 'which is not decided'}"
+                )
+            whole = extent.value // fixed
+        count = lengths.count(None) + 1
+        factors = self.schedule.sample_perfect_tile(whole, count, MAX_INNERMOST_SPLIT_FACTOR)
+        chosen = iter(factors[1:] if inner_to_outer else factors[:-1])
+        return [next(chosen) if length is None else length for length in lengths]
 
     def _lengths_of(self, primitive: str, step: int) -> list[Any]:
         found = self._lengths.get(step) if is_integer(step) else None

@@ -267,3 +267,14 @@ def test_queries_without_use_are_left_out():
     assert len(s.trace) == 2
     assert len(s.trace.simplified()) == 0
     assert s.history.is_empty
+
+
+def test_factors_of_a_number():
+    a, b, c = product()
+    s = te.create_schedule(c.op)
+    factors = s.sample_perfect_tile(16, n=2, decision=[2, 8])
+    s[c].split(s[c].split(c.op.axis[0], factor=4)[0], factor=factors[1])
+    assert "sch.sample_perfect_tile(loop=16, n=2, " in str(s.trace)
+    check_replays(s, lambda other, twins: schedule_to_prim_func(other, [a, b, c]))
+    with pytest.raises(TEScheduleError, match="expected a loop of a stage, got 0"):
+        s.sample_perfect_tile(0, n=2)

@@ -120,7 +120,9 @@ _NOTHING: Final = _nothing()
 
 
 def _extent(name: str, loop: Any) -> int:
-    """The number of iterations of a loop of a stage."""
+    """The number of iterations of a loop of a stage; a number as it is."""
+    if type(loop) is int and loop >= 1:
+        return loop
     if not isinstance(loop, IterVar) or loop.dom is None:
         raise TEScheduleError(f"{name}: expected a loop of a stage, got {loop!r}")
     extent = domain(loop).extent

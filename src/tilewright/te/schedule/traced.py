@@ -50,7 +50,7 @@ class TracedSchedule:
 
     def sample_perfect_tile(
         self,
-        loop: IterVar,
+        loop: IterVar | int,
         n: int,
         max_innermost_factor: int = 16,
         decision: list[int] | None = None,
@@ -58,7 +58,7 @@ class TracedSchedule:
         """Choose `n` factors whose product is the extent of a loop; as in `tir.Schedule`.
 
         Args:
-            loop: a loop of a stage, with a constant extent.
+            loop: a loop of a stage, with a constant extent; or a number to take for the extent.
             n: how many factors.
             max_innermost_factor: the largest value of the last factor; -1 for no limit.
             decision: the factors to take, instead of choosing them.
