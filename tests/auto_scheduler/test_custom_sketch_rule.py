@@ -223,6 +223,11 @@ MISTAKES = {
         ArgumentError,
         "mine: apply_func returns a list of",
     ),
+    "a stage that does not exist": (
+        lambda: PreloadCustomSketchRule(is_product, lambda p, s, n: [[s, 9]], "mine"),
+        ArgumentError,
+        "mine: apply_func returns a list of",
+    ),
     "no end": (
         lambda: PreloadCustomSketchRule(is_product, lambda p, s, n: [[s, n]], "mine"),
         TuningError,

@@ -112,13 +112,19 @@ class PreloadCustomSketchRule(SearchCallback):
         """
         returned: Any = self.apply_func(policy, state.copy(), stage_id)
         for pair in returned if isinstance(returned, (list, tuple)) else [returned]:
-            is_pair = isinstance(pair, (list, tuple)) and len(pair) == 2
-            if not is_pair or not isinstance(pair[0], State) or not is_integer(pair[1]):
+            if not _is_state_and_stage(pair):
                 raise ArgumentError(
                     f"{self.rule_name}: apply_func returns a list of [state, number of the next "
                     f"stage], got {returned!r}"
                 )
             yield pair[0], int(pair[1])
+
+
+def _is_state_and_stage(pair: Any) -> bool:
+    """Whether something is a state and the number of one of its stages, or a negative number."""
+    if not isinstance(pair, (list, tuple)) or len(pair) != 2 or not is_integer(pair[1]):
+        return False
+    return isinstance(pair[0], State) and pair[1] < len(pair[0].stages)
 
 
 class CustomSketches(SpaceGenerator):
