@@ -337,11 +337,12 @@ def _converted(owner: str, field: Field, value: Any) -> Any:
 def _one_converted(field: Field, place: str, value: Any) -> Any:
     kind = field.kind
     convert = field.convert or _CONVERSIONS.get(kind)
-    if isinstance(kind, type) and isinstance(value, kind):
+    is_class = issubclass(type(kind), type)  # `isinstance` says so of `list[int]`, in Python 3.10
+    if is_class and isinstance(value, kind):
         return value
     if convert is not None:
         result = convert(value)
-        if not isinstance(kind, type) or isinstance(result, kind):
+        if not is_class or isinstance(result, kind):
             return result
     elif issubclass(kind, enum.Enum):
         try:
