@@ -8,9 +8,10 @@ import sys
 
 import numpy as np
 import pytest
+from tests.target.codegen.device.programs import matmul
 
 import tilewright as tvm
-from tilewright import te, tir
+from tilewright import te
 from tilewright.error import ArgumentValueError, DeviceError
 from tilewright.runtime import device_driver
 from tilewright.script import tir as T
@@ -57,6 +58,7 @@ def test_elements_can_be_read_and_set():
 
 
 def test_memory_is_given_back():
+    gc.collect()
     before = len(device_driver.driver_of(4)._memory)
     array = on_device(np.zeros(100, "float32"))
     view = array._create_view((10,), relative_byte_offset=40)
@@ -74,33 +76,6 @@ def test_a_device_that_is_not_there():
 
 
 # --- kernels ------------------------------------------------------------------------------------
-
-
-def matmul(n=32):
-    """A product in tiles of 8 rows and columns, which come into shared memory."""
-    a, b = (te.placeholder((n, n), name=name) for name in "AB")
-    k = te.reduce_axis((0, n), name="k")
-    c = te.compute((n, n), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
-    sch = tir.Schedule(te.create_prim_func([a, b, c]))
-    block = sch.get_block("C")
-    local = sch.cache_write(block, 0, "local")
-    i, j, k = sch.get_loops(block)
-    by, ty, i = sch.split(i, [None, 4, 2])
-    bx, tx, j = sch.split(j, [None, 4, 2])
-    k, inner = sch.split(k, [None, 8])
-    sch.reorder(by, bx, ty, tx, k, inner, i, j)
-    sch.reverse_compute_at(local, tx)
-    for loop, axis in ((by, "blockIdx.y"), (bx, "blockIdx.x"), (ty, "threadIdx.y")):
-        sch.bind(loop, axis)
-    sch.bind(tx, "threadIdx.x")
-    for operand in (0, 1):
-        shared = sch.cache_read(block, operand, "shared")
-        sch.compute_at(shared, k)
-        _, y, x = sch.split(sch.fuse(*sch.get_loops(shared)[-2:]), [None, 4, 4])
-        sch.bind(y, "threadIdx.y")
-        sch.bind(x, "threadIdx.x")
-    sch.decompose_reduction(block, k)
-    return sch.mod
 
 
 def test_a_product_through_shared_memory():
@@ -218,7 +193,7 @@ RACES = """
 import sys
 import numpy as np
 import tilewright as tvm
-from tests.runtime.test_opencl import matmul
+from tests.target.codegen.device.programs import matmul
 from tilewright.target.codegen.device import dialect
 
 if sys.argv[1] == "without barriers":

@@ -68,7 +68,7 @@ class Device(core.Device):
         if self.device_type == CPU:
             return self.device_id == 0
         if self.device_type == DEVICE_TYPES["cuda"]:
-            return self.device_id < _cuda_device_count()
+            return self.device_id < cuda_device_count()
         if self.device_type == DEVICE_TYPES["opencl"]:
             return self.device_id < _opencl_device_count()
         return False
@@ -177,7 +177,12 @@ def driver_of(dev: core.Device, purpose: str) -> DeviceDriver:
     kind = dev.dlpack_device_type()
     if not device_driver.has_driver(kind):
         require_host(dev, purpose)
-    driver = device_driver.driver_of(kind)
+    try:
+        driver = device_driver.driver_of(kind)
+    except DeviceError as error:
+        raise DeviceError(
+            f"{purpose}: device {as_device(dev)!r} cannot be used: {error}; use cpu(0)"
+        ) from None
     if dev.index >= driver.count():
         raise DeviceError(
             f"{purpose}: there is no device {as_device(dev)!r}: this machine has {driver.count()} "
@@ -198,7 +203,7 @@ def _opencl_device_count() -> int:
 
 
 @functools.cache
-def _cuda_device_count() -> int:
+def cuda_device_count() -> int:
     """Number of CUDA devices that the driver reports; 0 without a driver."""
     for name in ("libcuda.so.1", "nvcuda.dll"):
         try:

@@ -87,7 +87,7 @@ class DeviceDriver(Protocol):
         ...
 
 
-_DRIVERS: Final = {4: "tilewright.runtime.opencl"}
+_DRIVERS: Final = {2: "tilewright.runtime.cuda_driver", 4: "tilewright.runtime.opencl"}
 """Modules with a class `Driver`, by the device types of DLPack."""
 
 

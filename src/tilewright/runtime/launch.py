@@ -12,6 +12,7 @@ import numpy as np
 from tilewright.runtime.device import DEVICE_TYPES
 from tilewright.runtime.device_driver import Shape, driver_of
 from tilewright.runtime.registry import register_func
+from tilewright.target.codegen.c.types import HALVES
 from tilewright.target.codegen.device.compile import DeviceCode, Kernel
 
 
@@ -40,13 +41,19 @@ class _Compiled:
         """Start a kernel with its arguments, which the extents of its axes follow."""
         count = len(kernel.parameters)
         values = [
-            (value.value or 0) if dtype == "handle" else np.dtype(dtype).type(value)
+            (value.value or 0) if dtype == "handle" else _number(dtype, value)
             for dtype, value in zip(kernel.parameters, arguments[:count], strict=True)
         ]
         extents = dict(zip(kernel.axes, arguments[count:], strict=True))
         self._kernels.launch(
             kernel.name, values, _shape("blockIdx", extents), _shape("threadIdx", extents)
         )
+
+
+def _number(dtype: str, value: Any) -> np.generic:
+    """A number as kernels take it: halves as float32, truth values as bytes."""
+    held = "float32" if dtype in HALVES else "uint8" if dtype == "bool" else dtype
+    return np.dtype(held).type(value)
 
 
 def _allocate(device_type: int, size: int) -> ctypes.c_void_p:

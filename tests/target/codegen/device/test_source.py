@@ -1,25 +1,11 @@
 """The text of kernels."""
 
 import pytest
+from tests.target.codegen.device.programs import reverse
 
 import tilewright as tvm
 from tilewright.error import CodegenError, LoweringError
 from tilewright.script import tir as T
-
-
-@T.prim_func
-def reverse(A: T.Buffer((4, 32), "float32"), B: T.Buffer((4, 32), "float32")):
-    T.func_attr({"global_symbol": "reverse", "tir.noalias": True})
-    row = T.alloc_buffer((4, 32), scope="shared")
-    for b in T.thread_binding(4, thread="blockIdx.x"):
-        for i in T.thread_binding(32, thread="threadIdx.x"):
-            with T.block("row"):
-                vb, vi = T.axis.remap("SS", [b, i])
-                row[vb, vi] = T.exp(A[vb, vi])
-        for i in T.thread_binding(32, thread="threadIdx.x"):
-            with T.block("B"):
-                vb, vi = T.axis.remap("SS", [b, i])
-                B[vb, vi] = row[vb, 31 - vi]
 
 
 def kernels(func, target):
@@ -28,7 +14,7 @@ def kernels(func, target):
 
 
 def test_opencl():
-    source = kernels(reverse, "opencl")
+    source = kernels(reverse(), "opencl")
     definition = source[source.index("__kernel") :]
     assert definition == (
         "__kernel __attribute__((reqd_work_group_size(32, 1, 1))) void reverse_kernel"
@@ -44,7 +30,7 @@ def test_opencl():
 
 
 def test_cuda():
-    source = kernels(reverse, "cuda")
+    source = kernels(reverse(), "cuda")
     definition = source[source.index('extern "C"') :]
     assert definition == (
         'extern "C" __global__ void __launch_bounds__(32) reverse_kernel'
@@ -60,7 +46,7 @@ def test_cuda():
 
 
 def test_the_host_starts_the_kernel():
-    module = tvm.build(reverse, target="opencl")
+    module = tvm.build(reverse(), target="opencl")
     assert "reverse_kernel" in module.get_source()
     assert module.function_names() == ["reverse"]
 
@@ -142,3 +128,15 @@ def test_assertions_stay_on_the_host():
 
     with pytest.raises(CodegenError, match="cannot report that positive failed"):
         tvm.build(main, target="opencl")
+
+
+@pytest.mark.parametrize("target", ["opencl", "cuda"])
+def test_the_host_is_not_called(target):
+    @T.prim_func
+    def main(A: T.Buffer((8,), "float32")):
+        T.func_attr({"global_symbol": "main"})
+        for i in T.thread_binding(8, thread="threadIdx.x"):
+            T.evaluate(T.call_packed("some.function", A[i]))
+
+    with pytest.raises(CodegenError, match="work of the host; move it out of the loops"):
+        tvm.build(main, target=target)

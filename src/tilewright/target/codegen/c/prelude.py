@@ -141,28 +141,22 @@ static inline float tw_round_bf16(float value) { return tw_load_bf16(tw_store_bf
 ROUND_TO_ODD: Final = """\
 /* To float, such that rounding the result to fewer bits gives what rounding the value gives. */
 static inline float tw_odd_f32(double value) {
-  float near = (float)value;
-  int32_t bits;
-  if ((double)near == value || isnan(value) || isinf(near)) return near;
-  memcpy(&bits, &near, 4);
-  if (bits & 1) return near;
-  bits += fabs((double)near) < fabs(value) ? 1 : -1;
-  memcpy(&near, &bits, 4);
-  return near;
+  union { float value; int32_t bits; } near = {(float)value};
+  if ((double)near.value == value || isnan(value) || isinf(near.value)) return near.value;
+  if (near.bits & 1) return near.value;
+  near.bits += fabs((double)near.value) < fabs(value) ? 1 : -1;
+  return near.value;
 }
 """
 
 SUM_TO_ODD: Final = """\
 /* A sum with an odd last bit if it is not exact: the rounding error says on which side it is. */
 static inline double tw_odd_sum(double a, double b) {
-  double sum = a + b, part = sum - a;
-  double error = (a - (sum - part)) + (b - part);
-  int64_t bits;
-  memcpy(&bits, &sum, 8);
-  if (bits & 1 || !(error < 0 || error > 0)) return sum;
-  bits += (error > 0) == (sum > 0) ? 1 : -1;
-  memcpy(&sum, &bits, 8);
-  return sum;
+  union { double value; int64_t bits; } sum = {a + b};
+  double part = sum.value - a, error = (a - (sum.value - part)) + (b - part);
+  if (sum.bits & 1 || !(error < 0 || error > 0)) return sum.value;
+  sum.bits += (error > 0) == (sum.value > 0) ? 1 : -1;
+  return sum.value;
 }
 """
 

@@ -195,16 +195,21 @@ def _allocate(emitter: FunctionEmitter, stmt: Allocate) -> None:
 
 @emits(AllocateConst)
 def _constant(emitter: FunctionEmitter, stmt: AllocateConst) -> None:
+    c_type, name = memory_type(stmt.dtype), emitter.names.define(stmt.buffer_var)
+    emitter.line(f"static const {c_type} {name}_data[] = {{{initializer(emitter, stmt)}}};")
+    emitter.line(f"{c_type}* {name} = ({c_type}*){name}_data;")
+    _body_using(emitter, name, stmt.body, emitter.used)
+
+
+def initializer(emitter: FunctionEmitter, stmt: AllocateConst) -> str:
+    """The elements of a constant."""
     import numpy as np
 
-    c_type, name = memory_type(stmt.dtype), emitter.names.define(stmt.buffer_var)
     data = np.ascontiguousarray(stmt.data).reshape(-1)
     if stmt.dtype in HALVES:
         data = data.view(np.uint16)
     elements = [emitter.text(immediate(stmt.dtype, value)).code for value in data.tolist()]
-    emitter.line(f"static const {c_type} {name}_data[] = {{{', '.join(elements) or '0'}}};")
-    emitter.line(f"{c_type}* {name} = ({c_type}*){name}_data;")
-    _body_using(emitter, name, stmt.body, emitter.used)
+    return ", ".join(elements) or "0"
 
 
 @emits(AssertStmt)

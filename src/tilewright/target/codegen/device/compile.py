@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from tilewright.error import ArgumentValueError, CodegenError
 from tilewright.ir.library import KERNELS_FUNCTION, SYMBOL_PREFIX
 from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.target.codegen.device.dialect import DIALECTS, Dialect
 from tilewright.target.codegen.device.emitter import write_kernel
+from tilewright.target.codegen.device.nvrtc import compile_kernels
 from tilewright.target.codegen.llvm import compile_module as compile_host
 from tilewright.target.codegen.params import Param
 from tilewright.target.target import Target
 from tilewright.tir.call_boundary.metadata import text_function
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.transform.device import KERNEL_SYMBOL, LAUNCH_AXES
+
+SOURCE_FORMS: Final = {"opencl": ("cl",), "cuda": ("cu", "ptx")}
+"""In what forms the source of kernels can be had, by the kind of target."""
 
 
 class Kernel(NamedTuple):
@@ -42,11 +46,13 @@ class DeviceCode(NamedTuple):
         kind: the kind of target.
         source: their source.
         kernels: how each is started.
+        architecture: of the devices that the target names, such as ``"sm_90"``; it may be empty.
     """
 
     kind: str
     source: str
     kernels: tuple[Kernel, ...]
+    architecture: str = ""
 
     def as_json(self) -> str:
         """A text from which `from_json` makes the same."""
@@ -55,8 +61,8 @@ class DeviceCode(NamedTuple):
     @staticmethod
     def from_json(text: str) -> DeviceCode:
         """The code that `as_json` wrote."""
-        kind, source, kernels = json.loads(text)
-        return DeviceCode(kind, source, tuple(_kernel(*form) for form in kernels))
+        kind, source, kernels, architecture = json.loads(text)
+        return DeviceCode(kind, source, tuple(_kernel(*form) for form in kernels), architecture)
 
 
 def _kernel(name: str, symbol: str, parameters: list[str], axes: list[str]) -> Kernel:
@@ -77,6 +83,7 @@ class CompiledDeviceModule:
             target.kind.name,
             generate_kernels(kernels, DIALECTS[target.kind.name]),
             tuple(_described(function) for function in kernels.values()),
+            target.arch,
         )
         host: dict[Any, Any] = {v: f for v, f in functions.items() if v not in kernels}
         symbol = SYMBOL_PREFIX + KERNELS_FUNCTION
@@ -107,12 +114,15 @@ class KernelSource:
         self._code = code
 
     def source(self, fmt: str) -> str:
-        """The source of the kernels."""
-        if fmt not in ("", self._code.kind, "cl" if self._code.kind == "opencl" else "cu"):
+        """The source of the kernels; for CUDA also ``"ptx"``, what NVRTC makes of it."""
+        forms = SOURCE_FORMS[self._code.kind]
+        if fmt not in ("", self._code.kind, *forms):
             raise ArgumentValueError(
-                f"kernels for {self._code.kind} have their source as {self._code.kind!r} only, "
-                f"not {fmt!r}"
+                f"kernels for {self._code.kind} have their source as "
+                f"{', '.join(map(repr, (self._code.kind, *forms)))}, not {fmt!r}"
             )
+        if fmt == "ptx":
+            return compile_kernels(self._code.source, self._code.architecture, "ptx").decode()
         return self._code.source
 
     def function_address(self, symbol: str) -> int:
@@ -154,7 +164,10 @@ def generate_kernels(kernels: Mapping[GlobalVar, PrimFunc], dialect: Dialect) ->
     definitions = [
         write_kernel(var.name_hint, function, dialect, helpers) for var, function in kernels.items()
     ]
-    return "\n".join([dialect.prelude, *filter(None, helpers.values()), *definitions, ""])
+    functions = [
+        source.replace("static inline", dialect.helper) for source in helpers.values() if source
+    ]
+    return "\n".join([dialect.prelude, *functions, *definitions, ""])
 
 
 def _described(kernel: PrimFunc) -> Kernel:

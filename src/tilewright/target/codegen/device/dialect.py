@@ -17,9 +17,13 @@ class Dialect(NamedTuple):
         spaces: qualifiers of pointers, by the storage scope of what they point to.
         shared: the qualifier of memory of a block.
         restrict: the qualifier of pointers that no other one overlaps.
+        constant: the qualifier of memory in kernels that nothing writes.
+        helper: what the definition of a helper function begins with.
         indices: the index of a block or thread, by the tag of its axis.
         barrier: the statement in which all threads of a block meet.
         float_suffix: what the names of functions of float32 end with.
+        bit_functions: functions that count ones and leading zeros, by ``popcount`` or ``clz`` and
+            the number of bits.
         keywords: names that programs cannot have.
     """
 
@@ -29,9 +33,12 @@ class Dialect(NamedTuple):
     spaces: Mapping[str, str]
     shared: str
     restrict: str
+    constant: str
+    helper: str
     indices: Mapping[str, str]
     barrier: str
     float_suffix: str
+    bit_functions: Mapping[tuple[str, int], str]
     keywords: frozenset[str]
 
     def space_of(self, scope: str) -> str:
@@ -69,6 +76,8 @@ OPENCL: Final = Dialect(
     spaces={"global": "__global", "shared": "__local", "local": "__private", "warp": "__local"},
     shared="__local",
     restrict="restrict",
+    constant="__constant",
+    helper="static inline",
     indices={
         f"{kind}.{letter}": f"{function}({number})"
         for kind, function in (("blockIdx", "get_group_id"), ("threadIdx", "get_local_id"))
@@ -76,6 +85,7 @@ OPENCL: Final = Dialect(
     },
     barrier="barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)",
     float_suffix="",
+    bit_functions={(name, bits): name for name in ("popcount", "clz") for bits in (32, 64)},
     keywords=frozenset(
         """
         kernel global local constant private half uchar ushort uint ulong barrier generic pipe
@@ -86,13 +96,22 @@ OPENCL: Final = Dialect(
 
 CUDA: Final = Dialect(
     name="cuda",
-    prelude=_INTEGERS.format(long="long long", suffix="LL")
-    + "#define INFINITY __int_as_float(0x7f800000)\n#define NAN __int_as_float(0x7fc00000)\n"
-    "#define static static __device__\n",
+    prelude=f"""\
+#ifdef __CUDACC_RTC__  // NVRTC has no headers
+{_INTEGERS.format(long="long long", suffix="LL")}\
+#define INFINITY __builtin_bit_cast(float, 0x7f800000)
+#define NAN __builtin_bit_cast(float, 0x7fc00000)
+#else
+#include <math.h>
+#include <stdint.h>
+#endif
+""",
     kernel='extern "C" __global__ void __launch_bounds__({threads})',
     spaces={},
     shared="__shared__",
     restrict="__restrict__",
+    constant="static const",
+    helper="static __device__ inline",
     indices={
         f"{kind}.{letter}": f"(int){kind}.{letter}"
         for kind in ("blockIdx", "threadIdx")
@@ -100,11 +119,20 @@ CUDA: Final = Dialect(
     },
     barrier="__syncthreads()",
     float_suffix="f",
+    bit_functions={
+        ("popcount", 32): "__popc",
+        ("popcount", 64): "__popcll",
+        ("clz", 32): "__clz",
+        ("clz", 64): "__clzll",
+    },
     keywords=frozenset(
         """
-        asm catch class const_cast delete dynamic_cast explicit export friend mutable namespace
-        new operator private protected public reinterpret_cast static_cast template this throw
-        try typeid typename using virtual threadIdx blockIdx blockDim gridDim warpSize
+        alignas alignof and and_eq asm bitand bitor catch char16_t char32_t char8_t class co_await
+        co_return co_yield compl concept const_cast consteval constexpr constinit decltype delete
+        dynamic_cast explicit export friend mutable namespace new noexcept not not_eq nullptr
+        operator or or_eq private protected public reinterpret_cast requires static_assert
+        static_cast template this thread_local throw try typeid typename using virtual wchar_t xor
+        xor_eq threadIdx blockIdx blockDim gridDim warpSize
         """.split()  # noqa: SIM905, a table of words reads best as words
     ),
 )

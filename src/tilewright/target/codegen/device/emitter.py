@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Final
 
 from tilewright.error import CodegenError
 from tilewright.ir.convert import as_expr
@@ -13,17 +14,25 @@ from tilewright.target.codegen import MATH, EmitterTable
 from tilewright.target.codegen.c import calls, expressions, statements  # noqa: F401, emitters
 from tilewright.target.codegen.c.emitter import FunctionEmitter, Precedence, Text
 from tilewright.target.codegen.c.emitter import emits as emits_c
+from tilewright.target.codegen.c.statements import initializer
 from tilewright.target.codegen.c.types import memory_type, value_type
 from tilewright.target.codegen.device.dialect import Dialect
 from tilewright.tir.buffer import storage_scope
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.numerics import KERNELS
-from tilewright.tir.stmt import Allocate, AssertStmt, AttrStmt, Stmt
+from tilewright.tir.stmt import Allocate, AllocateConst, AssertStmt, AttrStmt, Stmt
 from tilewright.tir.transform.device.barriers import axes_and_body, is_axis
 from tilewright.tir.transform.device.thread_axes import THREADS, Axis
 
 emits = EmitterTable(emits_c)
 """Registers what is written otherwise than in the C of the host."""
+
+HOST_CALLS: Final = (
+    *calls.OBJECT_FUNCTIONS, "tir.tvm_call_packed", "tir.tvm_call_cpacked",
+    "tir.tvm_call_trace_packed", "tir.tvm_call_packed_lowered", "tir.raise_error",
+    "tir.print_text", "tir.lookup_param", "tir.ret",
+)  # fmt: skip
+"""What no kernel can do: objects, errors, functions of the host."""
 
 
 class KernelEmitter(FunctionEmitter):
@@ -31,7 +40,7 @@ class KernelEmitter(FunctionEmitter):
 
     Attributes:
         dialect: the language.
-        shared: declarations of the memory of a block, which stand at the start of the kernel.
+        declarations: of the memory of a block and of constants, at the start of the kernel.
     """
 
     table = emits
@@ -39,7 +48,7 @@ class KernelEmitter(FunctionEmitter):
     def __init__(self, helpers: dict[str, str], dialect: Dialect) -> None:
         super().__init__(helpers)
         self.dialect, self.target = dialect, dialect.name
-        self.shared: list[str] = []
+        self.declarations: list[str] = []
         self.names.reserve(dialect.keywords | MATH | {"rsqrt", "rsqrtf"})
 
     def library(self, name: str, dtype: DType, args: Sequence[Expr]) -> str:
@@ -47,7 +56,12 @@ class KernelEmitter(FunctionEmitter):
         return f"{name}{end}({self.arguments(tuple(args))})"
 
     def pointer_type(self, pointer: Var, element: DType) -> str:
-        return f"{self.dialect.space_of(storage_scope(pointer))}{memory_type(element)}*"
+        return f"{self.dialect.space_of(storage_scope(pointer))}{stored_type(element)}*"
+
+
+def stored_type(dtype: DType) -> str:
+    """The type of an element in memory, or of a parameter: OpenCL has no `bool` there."""
+    return "uint8_t" if dtype.is_bool else memory_type(dtype)
 
 
 def write_kernel(name: str, func: PrimFunc, dialect: Dialect, helpers: dict[str, str]) -> str:
@@ -72,7 +86,7 @@ def write_kernel(name: str, func: PrimFunc, dialect: Dialect, helpers: dict[str,
         emitter.analyzer.bind_range(axis.var, IntImm(axis.var.dtype, 0), axis.extent)
     emitter.statement(body)
     head = f"{kernel_head(axes, dialect)} {name}({parameters}) {{"
-    return "\n".join([head, *emitter.shared, *emitter.lines, "}"])
+    return "\n".join([head, *emitter.declarations, *emitter.lines, "}"])
 
 
 def kernel_head(axes: Sequence[Axis], dialect: Dialect) -> str:
@@ -97,7 +111,7 @@ def kernel_head(axes: Sequence[Axis], dialect: Dialect) -> str:
 def _parameter(emitter: KernelEmitter, param: Var, restrict: str) -> str:
     annotation, name = param.type_annotation, emitter.names.define(param)
     if not isinstance(annotation, PointerType):
-        return f"{value_type(param.dtype)} {name}"
+        return f"{'uint8_t' if param.dtype.is_bool else value_type(param.dtype)} {name}"
     return f"{emitter.pointer_type(param, annotation.element_type.dtype)}{restrict} {name}"
 
 
@@ -117,11 +131,19 @@ def _allocate(emitter: KernelEmitter, stmt: Allocate) -> None:
             f"{stmt.buffer_var.name} is {' * '.join(map(str, stmt.extents))}"
         )
     size = max(math.prod(extent.value for extent in stmt.extents), 1)  # type: ignore[attr-defined]
-    declaration = f"{memory_type(stmt.dtype)} {name}[{size}];"
+    declaration = f"{stored_type(stmt.dtype)} {name}[{size}];"
     if scope.startswith("shared"):
-        emitter.shared.append(f"  {emitter.dialect.shared} {declaration}")
+        emitter.declarations.append(f"  {emitter.dialect.shared} {declaration}")
     else:
         emitter.line(declaration)
+    emitter.statement(stmt.body)
+
+
+@emits(AllocateConst)
+def _constant(emitter: KernelEmitter, stmt: AllocateConst) -> None:
+    name = emitter.names.define(stmt.buffer_var)
+    qualifiers = f"{emitter.dialect.constant} {stored_type(stmt.dtype)}"
+    emitter.declarations.append(f"  {qualifiers} {name}[] = {{{initializer(emitter, stmt)}}};")
     emitter.statement(stmt.body)
 
 
@@ -137,6 +159,27 @@ def _assertion(emitter: KernelEmitter, stmt: AssertStmt) -> Stmt:
 def _barrier(emitter: KernelEmitter, call: Call) -> Text:
     del call
     return Text(emitter.dialect.barrier)
+
+
+@emits("tir.popcount", "tir.clz")
+def _count_bits(emitter: KernelEmitter, call: Call) -> Text:
+    name, bits = call.op.name.removeprefix("tir."), call.args[0].dtype.bits  # type: ignore[attr-defined]
+    wide = 64 if bits == 64 else 32
+    value = f"(uint{bits}_t){emitter.code(call.args[0], Precedence.UNARY)}"
+    if bits < wide:
+        value = f"(uint{wide}_t){value}"
+    count = f"{emitter.dialect.bit_functions[name, wide]}({value})"
+    if name == "clz" and wide != bits:
+        return Text(f"{count} - {wide - bits}", Precedence.SUM)
+    return emitter.round(call.dtype, Text(count))
+
+
+@emits(*HOST_CALLS)
+def _host_call(emitter: KernelEmitter, call: Call) -> Text:
+    raise CodegenError(
+        f"target {emitter.target}: `{call!r}` is work of the host; move it out of the loops over "
+        "threads"
+    )
 
 
 @emits(*(f"tir.{name}" for name in (*KERNELS, "rsqrt") if name != "sigmoid"))

@@ -1,0 +1,153 @@
+// CUDA C on a CPU, for tests: one thread at a time, each a coroutine that runs to its next barrier.
+//
+// Threads and blocks run in an order that a seed decides, another one between each two barriers, so
+// that threads which rely on an order without a barrier compute other numbers. That some threads end
+// and others wait at a barrier, or that they wait at different ones, is reported.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <math.h>
+#include <ucontext.h>
+#include <utility>
+
+#define __global__
+#define __device__
+#define __launch_bounds__(threads)
+#define __shared__ static
+#define __syncthreads() emulation::wait(__LINE__)
+
+inline float rsqrtf(float x) { return 1 / sqrtf(x); }
+inline double rsqrt(double x) { return 1 / sqrt(x); }
+inline int __popc(uint32_t x) { return __builtin_popcount(x); }
+inline int __popcll(uint64_t x) { return __builtin_popcountll(x); }
+inline int __clz(uint32_t x) { return x == 0 ? 32 : __builtin_clz(x); }
+inline int __clzll(uint64_t x) { return x == 0 ? 64 : __builtin_clzll(x); }
+
+struct Place {
+  unsigned x, y, z;
+  unsigned count() const { return x * y * z; }
+  Place at(unsigned number) const { return {number % x, number / x % y, number / x / y}; }
+};
+
+static Place blockIdx, threadIdx;
+
+namespace emulation {
+
+constexpr size_t STACK = 1 << 17;
+constexpr int ENDED = 0;  // otherwise: the line of the barrier at which a thread waits
+
+struct Thread {
+  ucontext_t context;
+  Place place;
+  int state;
+};
+
+static ucontext_t scheduler;
+static Thread* running;
+static void (*start)(void*);
+static void* start_arguments;
+static uint64_t random_state;
+
+inline void wait(int line) {
+  running->state = line;
+  swapcontext(&running->context, &scheduler);
+}
+
+inline void run_thread() {
+  start(start_arguments);
+  running->state = ENDED;
+}
+
+// Numbers below `count`, by a generator of Marsaglia (Xorshift RNGs, 2003).
+inline unsigned random_below(unsigned count) {
+  random_state ^= random_state << 13;
+  random_state ^= random_state >> 7;
+  random_state ^= random_state << 17;
+  return (random_state >> 33) % count;
+}
+
+inline void shuffle(unsigned* order, unsigned count) {
+  for (unsigned i = 0; i < count; ++i) order[i] = i;
+  for (unsigned i = count; i > 1; --i) std::swap(order[i - 1], order[random_below(i)]);
+}
+
+// All threads of a block from one barrier to the next; the state in which all are then, or -1.
+inline int run_phase(Thread* threads, unsigned* order, unsigned count, char* message) {
+  shuffle(order, count);
+  for (unsigned i = 0; i < count; ++i) {
+    running = &threads[order[i]];
+    threadIdx = running->place;
+    swapcontext(&scheduler, &running->context);
+  }
+  for (unsigned i = 1; i < count; ++i) {
+    if (threads[i].state == threads[0].state) continue;
+    auto where = [](int state) { return state == ENDED ? "ended" : "waits at a barrier"; };
+    snprintf(message, 200,
+             "divergence in block %u, %u, %u: thread 0 %s (line %d), thread %u %s (line %d)", blockIdx.x, blockIdx.y, blockIdx.z, where(threads[0].state), threads[0].state, i,
+             where(threads[i].state), threads[i].state);
+    return -1;
+  }
+  return threads[0].state;
+}
+
+inline int run_block(Thread* threads, unsigned* order, char* stacks, Place shape, char* message) {
+  unsigned count = shape.count();
+  for (unsigned i = 0; i < count; ++i) {
+    Thread& thread = threads[i];
+    getcontext(&thread.context);
+    thread.context.uc_stack.ss_sp = stacks + i * STACK;
+    thread.context.uc_stack.ss_size = STACK;
+    thread.context.uc_link = &scheduler;
+    thread.place = shape.at(i);
+    makecontext(&thread.context, run_thread, 0);
+  }
+  int state;
+  do state = run_phase(threads, order, count, message);
+  while (state > ENDED);
+  return state;
+}
+
+inline int run(void (*function)(void*), void* arguments, const Place* blocks, const Place* shape,
+               uint64_t seed, char* message) {
+  unsigned count = shape->count(), all = blocks->count();
+  start = function, start_arguments = arguments, random_state = seed * 2 + 1;
+  Thread* threads = (Thread*)malloc(count * sizeof(Thread));
+  char* stacks = (char*)malloc(count * STACK);
+  unsigned* order = (unsigned*)malloc(count * sizeof(unsigned));
+  unsigned* block_order = (unsigned*)malloc(all * sizeof(unsigned));
+  shuffle(block_order, all);
+  int state = 0;
+  for (unsigned i = 0; i < all && state == 0; ++i) {
+    blockIdx = blocks->at(block_order[i]);
+    state = run_block(threads, order, stacks, *shape, message);
+  }
+  free(threads);
+  free(stacks);
+  free(order);
+  free(block_order);
+  return state;
+}
+
+template <typename... Types, size_t... Numbers>
+void call(void (*kernel)(Types...), void** arguments, std::index_sequence<Numbers...>) {
+  kernel(*(Types*)arguments[Numbers]...);
+}
+
+template <typename... Types>
+void call(void (*kernel)(Types...), void** arguments) {
+  call(kernel, arguments, std::index_sequence_for<Types...>());
+}
+
+}  // namespace emulation
+
+// A function `emulate_<kernel>_<number>` that runs a kernel; it returns 0, or -1 and a message.
+#define EMULATED(kernel, number)                                                           \
+  extern "C" int emulate_##kernel##_##number(void** arguments, const Place* blocks,        \
+                                             const Place* threads, uint64_t seed,          \
+                                             char* message) {                              \
+    auto start = [](void* given) { emulation::call(kernel, (void**)given); };              \
+    return emulation::run(start, arguments, blocks, threads, seed, message);               \
+  }

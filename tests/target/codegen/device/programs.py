@@ -1,0 +1,332 @@
+"""Programs whose kernels are compiled by NVRTC, and run by an emulation of CUDA."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import tilewright as tvm
+from tilewright import te, tir
+from tilewright.script import tir as T
+from tilewright.tir.numerics import KERNELS
+
+
+class Program(NamedTuple):
+    """A program for a device.
+
+    Attributes:
+        mod: what is built.
+        reference: the same without threads, for the interpreter; `mod` if it has none.
+    """
+
+    mod: Any
+    reference: Any = None
+
+
+PROGRAMS: dict[str, Callable[[], Program]] = {}
+"""Programs by name."""
+
+
+def program(function: Callable[[], Any]) -> Callable[[], Any]:
+    """Register a program."""
+    PROGRAMS[function.__name__] = function
+    return function
+
+
+def named(func: tir.PrimFunc, name: str) -> tir.PrimFunc:
+    """The function with a symbol of its own, without which kernels of several would clash."""
+    return func.with_attr("global_symbol", name)
+
+
+def matmul(n: int = 32) -> Any:
+    """A product in tiles of 8 rows and columns, which come into shared memory."""
+    sch = tir.Schedule(plain_matmul(n))
+    block = sch.get_block("C")
+    local = sch.cache_write(block, 0, "local")
+    i, j, k = sch.get_loops(block)
+    by, ty, i = sch.split(i, [None, 4, 2])
+    bx, tx, j = sch.split(j, [None, 4, 2])
+    k, inner = sch.split(k, [None, 8])
+    sch.reorder(by, bx, ty, tx, k, inner, i, j)
+    sch.reverse_compute_at(local, tx)
+    for loop, axis in ((by, "blockIdx.y"), (bx, "blockIdx.x"), (ty, "threadIdx.y")):
+        sch.bind(loop, axis)
+    sch.bind(tx, "threadIdx.x")
+    for operand in (0, 1):
+        shared = sch.cache_read(block, operand, "shared")
+        sch.compute_at(shared, k)
+        _, y, x = sch.split(sch.fuse(*sch.get_loops(shared)[-2:]), [None, 4, 4])
+        sch.bind(y, "threadIdx.y")
+        sch.bind(x, "threadIdx.x")
+    sch.decompose_reduction(block, k)
+    return sch.mod
+
+
+def plain_matmul(n: int) -> tir.PrimFunc:
+    a, b = (te.placeholder((n, n), name=name) for name in "AB")
+    k = te.reduce_axis((0, n), name="k")
+    c = te.compute((n, n), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
+    return te.create_prim_func([a, b, c])
+
+
+def reverse() -> tir.PrimFunc:
+    """Rows turned round through shared memory."""
+
+    @T.prim_func
+    def reverse(A: T.Buffer((4, 32), "float32"), B: T.Buffer((4, 32), "float32")):
+        T.func_attr({"global_symbol": "reverse", "tir.noalias": True})
+        row = T.alloc_buffer((4, 32), scope="shared")
+        for b in T.thread_binding(4, thread="blockIdx.x"):
+            for i in T.thread_binding(32, thread="threadIdx.x"):
+                with T.block("row"):
+                    vb, vi = T.axis.remap("SS", [b, i])
+                    row[vb, vi] = T.exp(A[vb, vi])
+            for i in T.thread_binding(32, thread="threadIdx.x"):
+                with T.block("B"):
+                    vb, vi = T.axis.remap("SS", [b, i])
+                    B[vb, vi] = row[vb, 31 - vi]
+
+    return reverse
+
+
+@program
+def tiled_product() -> Program:
+    return Program(named(matmul()["main"], "tiled_product"), plain_matmul(32))
+
+
+@program
+def reversed_rows() -> Program:
+    return Program(named(reverse(), "reversed_rows"))
+
+
+@program
+def softmax() -> Program:
+    """Several kernels, with memory in between."""
+    data = te.placeholder((6, 33), name="data")
+    return Program(named(te.create_prim_func([data, tvm.topi.nn.softmax(data)]), "softmax"))
+
+
+@program
+def convolution() -> Program:
+    data, weight = te.placeholder((1, 4, 9, 9), name="data"), te.placeholder((8, 4, 3, 3), name="w")
+    result = tvm.topi.nn.relu(tvm.topi.nn.conv2d_nchw(data, weight, 1, 1, 1))
+    return Program(named(te.create_prim_func([data, weight, result]), "convolution"))
+
+
+@program
+def half_product() -> Program:
+    a, b = (te.placeholder((24, 40), "float16", name=name) for name in "AB")
+    k = te.reduce_axis((0, 40), name="k")
+    c = te.compute(
+        (24, 24),
+        lambda i, j: te.sum(a[i, k].astype("float32") * b[j, k].astype("float32"), axis=k),
+        name="C",
+    )
+    return Program(named(te.create_prim_func([a, b, c]), "half_product"))
+
+
+@program
+def virtual_threads() -> Program:
+    a = te.placeholder((64,), name="A")
+    b = te.compute((64,), lambda i: a[63 - i] * 2.0, name="B")
+    sch = tir.Schedule(te.create_prim_func([a, b]))
+    for loop, axis in zip(
+        sch.split(sch.get_loops(sch.get_block("B"))[0], [2, 4, 8]),
+        ("blockIdx.x", "vthread.x", "threadIdx.x"),
+        strict=True,
+    ):
+        sch.bind(loop, axis)
+    return Program(named(sch.mod["main"], "virtual_threads"))
+
+
+def elementwise(name: str, *columns: Any) -> Program:
+    """A program of which each output is computed element by element.
+
+    Args:
+        name: of its function.
+        columns: the dtypes of the inputs, and functions from their elements to that of an output.
+    """
+    dtypes = [column for column in columns if isinstance(column, str)]
+    inputs = [te.placeholder((48,), dtype, name=f"in{n}") for n, dtype in enumerate(dtypes)]
+    functions = [column for column in columns if not isinstance(column, str)]
+    outputs = [
+        te.compute((48,), lambda i, f=f: f(*(tensor[i] for tensor in inputs)), name=f"out{n}")
+        for n, f in enumerate(functions)
+    ]
+    return Program(named(te.create_prim_func([*inputs, *outputs]), name))
+
+
+FLOATS = ("float16", "bfloat16", "float32", "float64")
+INTEGERS = tuple(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
+FUNCTIONS = sorted(
+    {*KERNELS, "rsqrt", "sqrt", "fabs", "floor", "ceil", "trunc", "round", "nearbyint"}
+    - {"pow", "atan2", "hypot"}
+)
+
+
+def unary(name: str) -> Callable[[Any], Any]:
+    """An operator as a function."""
+    return lambda x: getattr(tir, name)(x)
+
+
+@program
+def integers() -> Program:
+    """Arithmetic of integers of all widths."""
+    parts: list[Any] = []
+    for n, dtype in enumerate(INTEGERS):
+        parts += [dtype, *(_of(n, f) for f in _INTEGER_FUNCTIONS)]
+    return elementwise("integers", *parts)
+
+
+def _of(place: int, function: Callable[[Any], Any]) -> Callable[..., Any]:
+    return lambda *values: function(values[place])
+
+
+_INTEGER_FUNCTIONS: tuple[Callable[[Any], Any], ...] = (
+    lambda x: x * x + x,
+    lambda x: tir.floordiv(x, tir.max(x - tir.const(3, x.dtype), tir.const(1, x.dtype))),
+    lambda x: tir.truncmod(x, tir.const(7, x.dtype)) - x,
+    lambda x: (x ^ tir.const(5, x.dtype)) & (x | tir.const(2, x.dtype)),
+    lambda x: ~x >> tir.const(1, x.dtype),
+    lambda x: tir.popcount(x),
+)
+
+
+@program
+def floats() -> Program:
+    """Arithmetic of numbers of all precisions."""
+    parts: list[Any] = []
+    for n, dtype in enumerate(FLOATS):
+        parts += [dtype, *(_of(n, f) for f in _FLOAT_FUNCTIONS)]
+    return elementwise("floats", *parts)
+
+
+_FLOAT_FUNCTIONS: tuple[Callable[[Any], Any], ...] = (
+    lambda x: x * x + x,
+    lambda x: x / (x * x + tir.const(1, x.dtype)),
+    lambda x: tir.max(tir.min(x, tir.const(0.5, x.dtype)), tir.const(-0.5, x.dtype)),
+    lambda x: tir.Select(x > tir.const(0, x.dtype), tir.exp(x), -x),
+)
+
+
+@program
+def functions_of_float32() -> Program:
+    return elementwise("functions_of_float32", "float32", *map(unary, FUNCTIONS))
+
+
+@program
+def functions_of_float64() -> Program:
+    return elementwise("functions_of_float64", "float64", *map(unary, FUNCTIONS))
+
+
+@program
+def functions_of_float16() -> Program:
+    return elementwise("functions_of_float16", "float16", *map(unary, FUNCTIONS))
+
+
+@program
+def conversions() -> Program:
+    """Casts between types, bits, truth values, constants that are no numbers."""
+    return elementwise(
+        "conversions", "float32", "int32", "bool", "float64",
+        lambda x, i, t, d: x.astype("int32") + i,
+        lambda x, i, t, d: d.astype("float16"),
+        lambda x, i, t, d: d.astype("bfloat16"),
+        lambda x, i, t, d: tir.reinterpret("int32", x),
+        lambda x, i, t, d: tir.reinterpret("uint64", d),
+        lambda x, i, t, d: tir.And(t, x > 0),
+        lambda x, i, t, d: tir.Or(tir.Not(t), tir.isnan(x)),
+        lambda x, i, t, d: t.astype("int8") + i.astype("int8"),
+        lambda x, i, t, d: tir.if_then_else(t, x, tir.const(float("-inf"), "float32")),
+        lambda x, i, t, d: tir.if_then_else(t, d, tir.const(float("nan"), "float64")),
+        lambda x, i, t, d: tir.if_then_else(i > 0, tir.const(-(1 << 63), "int64"), tir.clz(i)),
+        lambda x, i, t, d: tir.power(x * x, tir.const(0.75, "float32")),
+        lambda x, i, t, d: tir.atan2(x, x + tir.const(2, "float32")),
+        lambda x, i, t, d: tir.fmod(d, tir.const(0.3, "float64")),
+    )  # fmt: skip
+
+
+@program
+def constants() -> Program:
+    table = np.array([1.5, np.inf, -2.5, np.nan], "float32")
+
+    @T.prim_func
+    def constants(A: T.Buffer((8,), "float32")):
+        T.func_attr({"global_symbol": "constants"})
+        for i in T.thread_binding(8, thread="threadIdx.x"):
+            data = T.allocate_const(table, "float32", [4])
+            cells = T.Buffer((4,), data=data)
+            A[i] = cells[i % 4]
+
+    return Program(constants)
+
+
+@program
+def symbolic_sizes() -> Program:
+    """Numbers of blocks that follow from the arguments, with a rest."""
+
+    @T.prim_func
+    def symbolic_sizes(a: T.handle, b: T.handle):
+        T.func_attr({"global_symbol": "symbolic_sizes"})
+        n = T.int64()
+        A, B = T.match_buffer(a, (n,)), T.match_buffer(b, (n,))
+        for block in T.thread_binding((n + 15) // 16, thread="blockIdx.x"):
+            for i in T.thread_binding(16, thread="threadIdx.x"):
+                if block * 16 + i < n:
+                    B[block * 16 + i] = A[n - 1 - block * 16 - i]
+
+    return Program(symbolic_sizes)
+
+
+@program
+def scalars() -> Program:
+    """Numbers of all kinds as arguments of a kernel."""
+
+    @T.prim_func
+    def scalars(
+        A: T.Buffer((8,), "float64"), flag: T.bool, small: T.int8, half: T.float16,
+        brain: T.bfloat16, single: T.float32, wide: T.int64,
+    ):  # fmt: skip
+        T.func_attr({"global_symbol": "scalars"})
+        for i in T.thread_binding(8, thread="threadIdx.x"):
+            if flag:
+                A[i] = (
+                    T.Cast("float64", small) + T.Cast("float64", half) + T.Cast("float64", brain)
+                    + T.Cast("float64", single) + T.Cast("float64", wide)
+                )  # fmt: skip
+
+    return Program(scalars)
+
+
+@program
+def awkward_names() -> Program:
+    """Names that C++ has."""
+
+    @T.prim_func
+    def awkward_names(new: T.Buffer((8,), "float32"), xor: T.Buffer((8,), "float32")):
+        T.func_attr({"global_symbol": "awkward_names"})
+        for this in T.thread_binding(8, thread="threadIdx.x"):
+            template: T.float32 = new[this]
+            xor[this] = template * T.float32(2)
+
+    return Program(awkward_names)
+
+
+@program
+def search() -> Program:
+    """A loop that ends when something is found, over memory of one thread."""
+
+    @T.prim_func
+    def search(A: T.Buffer((8, 16), "int32"), B: T.Buffer((8,), "int32")):
+        T.func_attr({"global_symbol": "search"})
+        for i in T.thread_binding(8, thread="threadIdx.x"):
+            place = T.allocate([1], "int32", "local")
+            cell = T.Buffer((1,), "int32", data=place, scope="local")
+            cell[0] = 0
+            while cell[0] < 16 and A[i, cell[0]] < 3:
+                cell[0] = cell[0] + 1
+            B[i] = cell[0]
+
+    return Program(search)
