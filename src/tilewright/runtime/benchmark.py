@@ -170,9 +170,7 @@ class TimeEvaluator:
     def __call__(self, *args: Any) -> BenchmarkResult:
         """Run the function once to warm up, then time it."""
         self._function(*args)
-        run = native_loop(self._function, args)
-        if self._device.device_type != CPU:
-            run = _until_done(run, self._device)
+        run = timed_loop(self._function, args, self._device)
         results = []
         for repetition in range(self._repeat):
             if self._prepare is not None:
@@ -202,8 +200,19 @@ class TimeEvaluator:
             number = int(max(needed + 1, number * GROWTH + 1))
 
 
-def _until_done(run: Callable[[int], float], device: Device) -> Callable[[int], float]:
-    """`run`, timed until a device has done what was started."""
+def timed_loop(
+    function: PackedFunc, args: tuple[Any, ...], device: Device
+) -> Callable[[int], float]:
+    """A function that runs `function` a number of times and returns the seconds that it took.
+
+    Args:
+        function: compiled.
+        args: its arguments.
+        device: where it runs; what is started there counts until it is done.
+    """
+    run = native_loop(function, args)
+    if device.device_type == CPU:
+        return run
 
     def timed(number: int) -> float:
         device.sync()

@@ -46,23 +46,23 @@ def schedule_for_threads(sch: Schedule, blocks: Sequence[BlockRV], target: Targe
         target: the device.
     """
     sch, left = inline_producers(sch, blocks)
-    done: set[BlockRV] = set()
-    for block in left:
-        if block in done:
-            continue
-        tiled = _tiled(sch, block, target)
-        if tiled is not None:
-            sch, epilogue = tiled
-            done.update(epilogue)
+    others: list[BlockRV] = []
+    for block in left:  # products first, which take in what is around them
+        tiled = attempt(sch, lambda s, b=block: tile_product(s, b, target))
+        if tiled is None:
+            others.append(block)
         else:
-            sch = bind_elements(sch, block, target)
+            sch = tiled
+    for block in others:
+        sch = bind_elements(sch, block, target)
     return sch
 
 
 def bind_elements(sch: Schedule, block: BlockRV, target: Target) -> Schedule:
     """The schedule with a thread for each element that a block computes.
 
-    What has to run in order, or is in the loops of another block, is done by one thread.
+    What has to run in order, or is in the loops of another block, is done by one thread. A block
+    that has gone into a product stays as it is.
     """
     found = attempt(sch, lambda s: _bind_spatial(s, block, target))
     return found or attempt(sch, lambda s: _bind_one_thread(s, block)) or sch
@@ -164,18 +164,8 @@ class _Product(NamedTuple):
         return product
 
 
-def _tiled(sch: Schedule, block: BlockRV, target: Target) -> tuple[Schedule, list[BlockRV]] | None:
-    """The schedule of a product in tiles, with the blocks that are computed in its loops."""
-    epilogue: list[BlockRV] = []
-    found = attempt(sch, lambda s: epilogue.extend(tile_product(s, block, target)))
-    return None if found is None else (found, epilogue)
-
-
-def tile_product(sch: Schedule, block: BlockRV, target: Target) -> list[BlockRV]:
+def tile_product(sch: Schedule, block: BlockRV, target: Target) -> None:
     """Compute a product in tiles, through memory that the threads of a block share.
-
-    Returns:
-        The blocks that are computed in its loops, too: what happens to its elements next.
 
     Raises:
         DoesNotFitError: for another block.
@@ -188,7 +178,7 @@ def tile_product(sch: Schedule, block: BlockRV, target: Target) -> list[BlockRV]
     if tile.threads[0] * tile.threads[1] > max_threads_per_block(target):
         raise DoesNotFitError("its tile has more threads than a block")
     result = sch.reindex(block, ("write", 0))
-    epilogue = _append_epilogue(sch, result)
+    _append_epilogue(sch, result)
     copies = [sch.reindex(block, ("read", number)) for number in range(2)]
     order = [item.var for item in block_of(sch, block).iter_vars]
     used = [[v for v in order if load.mentions(v)] for load in accesses.loads]
@@ -202,7 +192,6 @@ def tile_product(sch: Schedule, block: BlockRV, target: Target) -> list[BlockRV]
     sch.transform_block_layout(result, merged.map(spatial))
     sch.transform_block_layout(block, merged.map(order))
     _bind_tiles(sch, block, copies, result, tile)
-    return epilogue
 
 
 def _bind_tiles(
@@ -254,18 +243,15 @@ class _Merged:
         return IndexMap(tuple(indices.values()), tuple(found))
 
 
-def _append_epilogue(sch: Schedule, block: BlockRV) -> list[BlockRV]:
+def _append_epilogue(sch: Schedule, block: BlockRV) -> None:
     """Compute what happens to each element of the result next in the block that stores it."""
-    done: list[BlockRV] = []
     while True:
         consumers = sch.get_consumers(block)
         if len(consumers) != 1 or not is_complete(sch, consumers[0]):
-            return done
-        found = attempt(sch, lambda s, c=consumers[0]: s.reverse_compute_inline(c))
-        if found is None:
-            return done
+            return
+        if attempt(sch, lambda s, c=consumers[0]: s.reverse_compute_inline(c)) is None:
+            return
         sch.reverse_compute_inline(consumers[0])
-        done.append(consumers[0])
 
 
 def _inline_producers_of(sch: Schedule, block: BlockRV) -> None:

@@ -14,6 +14,7 @@ from tilewright.ir.recursion import pass_on_recursion_error
 from tilewright.schedule_rules.default import default_schedule
 from tilewright.target import Target
 from tilewright.target.cpu import core_count
+from tilewright.target.kinds import KERNEL_KINDS
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule import Schedule
 from tilewright.tune.candidate import MeasureCandidate
@@ -24,7 +25,7 @@ from tilewright.tune.search import SearchStrategy
 from tilewright.tune.space import SpaceGenerator
 from tilewright.tune.workload import normalized
 
-CPU_KINDS: Final = ("llvm", "c")
+SCHEDULED_KINDS: Final = ("llvm", "c", *KERNEL_KINDS)
 """Kinds of targets with a default schedule."""
 
 
@@ -89,7 +90,7 @@ class TuneContext:
     @functools.cached_property
     def default_schedule(self) -> Schedule | None:
         """What the program gets if it is not tuned; None for targets that have no such schedule."""
-        if self.mod is None or self.target is None or self.target.kind.name not in CPU_KINDS:
+        if self.mod is None or self.target is None or self.target.kind.name not in SCHEDULED_KINDS:
             return None
         try:
             return default_schedule(self.mod, self.target)

@@ -7,7 +7,9 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from tilewright.error import ArgumentError, DatabaseError, TargetError
+from tilewright.runtime.device import device
 from tilewright.target import Target
+from tilewright.target.kinds import KERNEL_KINDS
 from tilewright.tune.callback import MeasureCallback
 from tilewright.tune.context import TuneContext
 from tilewright.tune.cost_model import CostModel
@@ -160,6 +162,8 @@ def require_measurable(target: Target | None) -> None:
     """
     if target is None:
         raise TargetError("tune_tasks: a task has no target")
+    if target.kind.name in KERNEL_KINDS and device(target.kind.name).exist:
+        return
     if target.kind.name not in ("llvm", "c"):
         raise TargetError(
             f"tuning: candidates for {target.kind.name!r} cannot be measured on this machine; "

@@ -43,14 +43,14 @@ def _random_array(info: Any, random: np.random.Generator, device: Device | None)
     kind, dtype, shape = info
     if kind != "TENSOR":
         raise ArgumentValueError(f"there are no random values for an argument of kind {kind!r}")
-    array = ndarray.empty(tuple(shape), dtype, device)
+    array = ndarray.empty(tuple(shape), dtype)
     elements = array._host_view("random values").reshape(-1)
     count = len(elements)
     values = _random_values(DType(dtype), min(count, PATTERN), random).astype(elements.dtype)
     for start in range(0, count, PATTERN):
         part = elements[start : start + PATTERN]
         part[:] = values[: len(part)]
-    return array
+    return array if device is None or device == array.device else array.copyto(device)
 
 
 def _random_values(dtype: DType, count: int, random: np.random.Generator) -> np.ndarray:

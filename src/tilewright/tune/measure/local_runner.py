@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from tilewright.error import ArgumentValueError
 from tilewright.ir.module import IRModule
-from tilewright.runtime.device import CPU, device
 from tilewright.target.cpu import core_count
 from tilewright.tune.measure.affinity import other_cores, timing_cores
 from tilewright.tune.measure.expectation import Expectation
@@ -244,19 +243,14 @@ class LocalRunner(Runner):
 
     def expect(self, runner_input: RunnerInput, workload_mod: IRModule) -> None:
         """Start to compute what `check` will need, in the background."""
-        if device(runner_input.device_type).device_type == CPU:
-            self._expectation(runner_input, workload_mod)
+        self._expectation(runner_input, workload_mod)
 
     def can_check(self, runner_input: RunnerInput, workload_mod: IRModule) -> bool:
         """Whether `check` does not have to wait."""
-        if device(runner_input.device_type).device_type != CPU:
-            return True
         return self._expectation(runner_input, workload_mod).is_there
 
     def check(self, runner_input: RunnerInput, workload_mod: IRModule) -> str | None:
         """How the results of a candidate differ from those of the program that is tuned."""
-        if device(runner_input.device_type).device_type != CPU:
-            return None
         directory = self._expectation(runner_input, workload_mod).directory()
         if directory is None:
             return None

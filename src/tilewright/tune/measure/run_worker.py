@@ -105,8 +105,8 @@ class _Worker:
         run_secs, cpu_secs, complete = [], [], True
         for position, arguments in enumerate(repeated):
             original = self._arguments_of(candidate, place)[position]
-            reference = self._reference_with(request.reference, original)
-            times = measure(self._timed(module, arguments), reference, plan)
+            reference = self._reference_with(request.reference, original, place)
+            times = measure(self._timed(module, arguments, place), reference, plan)
             run_secs += times.run_secs
             cpu_secs += times.cpu_secs
             complete = times.complete
@@ -117,18 +117,19 @@ class _Worker:
     def _measure_interleaved(self, request: InterleavedRequest) -> dict[str, Any]:
         modules = [_load(candidate.artifact_path) for candidate in request.candidates]
         candidate = request.candidates[0]
-        arguments = self._arguments_of(candidate, device(candidate.device_type))[0]
+        place = device(candidate.device_type)
+        arguments = self._arguments_of(candidate, place)[0]
         timed = [
-            self._timed(module, with_packed(module, candidate.packed, arguments))
+            self._timed(module, with_packed(module, candidate.packed, arguments), place)
             for module, candidate in zip(modules, request.candidates, strict=True)
         ]
-        reference = self._reference_with(request.reference, arguments)
+        reference = self._reference_with(request.reference, arguments, place)
         found = measure_interleaved(timed, reference, request.seconds)
         return {"times": [{"run_secs": t.run_secs, "cpu_secs": t.cpu_secs} for t in found]}
 
     def _check(self, request: CheckRequest) -> dict[str, Any]:
         candidate = request.candidate
-        arguments = random_arguments(candidate.args_info)
+        arguments = random_arguments(candidate.args_info, device=device(candidate.device_type))
         module = _load(candidate.artifact_path)
         module(*with_packed(module, candidate.packed, arguments))
         difference = expected_results.difference(arguments, request.directory, request.terms)
@@ -136,10 +137,10 @@ class _Worker:
 
     # --- what requests need -------------------------------------------------------------------
 
-    def _timed(self, module: Module, arguments: Any) -> Timed:
+    def _timed(self, module: Module, arguments: Any, place: Device) -> Timed:
         settings = self._settings
         flush = settings.config.enable_cpu_cache_flush
-        return Timed(module.entry_func, tuple(arguments), settings.single, flush)
+        return Timed(module.entry_func, tuple(arguments), settings.single, flush, place)
 
     def _arguments_of(self, candidate: Candidate, place: Device) -> list[Any]:
         """Sets of arguments, which stay for the next candidate of the same workload."""
@@ -150,13 +151,15 @@ class _Worker:
             self._arguments = info, [tuple(arguments) for arguments in sets]
         return self._arguments[1]
 
-    def _reference_with(self, wanted: ReferenceArtifact | None, arguments: Any) -> Reference | None:
+    def _reference_with(
+        self, wanted: ReferenceArtifact | None, arguments: Any, place: Device
+    ) -> Reference | None:
         if wanted is None:
             return None
         if self._reference is None or self._reference[0] != wanted.artifact_path:
             self._reference = wanted.artifact_path, _load(wanted.artifact_path)
         module = self._reference[1]
-        timed = self._timed(module, with_packed(module, wanted.packed, arguments))
+        timed = self._timed(module, with_packed(module, wanted.packed, arguments), place)
         return Reference(timed, wanted.nominal)
 
 

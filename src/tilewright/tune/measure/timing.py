@@ -21,7 +21,8 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from tilewright.runtime.benchmark import native_loop
+from tilewright.runtime.benchmark import timed_loop
+from tilewright.runtime.device import CPU, Device, cpu
 
 SAMPLES: Final = 20
 """Maximum number of samples of a repetition."""
@@ -64,17 +65,26 @@ class Timed:
         arguments: of the function.
         single: whether it runs on one core.
         flush: whether caches should hold other data when it starts.
+        place: the device on which it runs, the CPU by default.
     """
 
-    def __init__(self, function: Any, arguments: Any, single: bool, flush: bool = False) -> None:
-        self._function, self._arguments, self._single = function, arguments, single
+    def __init__(
+        self,
+        function: Any,
+        arguments: Any,
+        single: bool,
+        flush: bool = False,
+        place: Device | None = None,
+    ) -> None:
+        self._function, self._arguments, self._place = function, arguments, place or cpu()
+        self._single = single and self._place.device_type == CPU
         self._flushed = np.zeros(FLUSHED, np.uint8) if flush else None
         self._run: Callable[[int], float] | None = None
 
     def sample(self, runs: int) -> Sample:
         """Time a number of runs."""
         if self._run is None:
-            self._run = native_loop(self._function, self._arguments)
+            self._run = timed_loop(self._function, self._arguments, self._place)
         if self._flushed is not None:
             self._flushed += 1
         start = time.thread_time()
