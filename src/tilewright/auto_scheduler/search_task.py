@@ -176,9 +176,9 @@ class SearchTask:
         Args:
             log_file: the log.
             print_mode: ``"schedule"`` is Python that makes a `tir.Schedule`, to be run where the
-                workload is registered; ``"source"`` is what the backend generates: LLVM IR for
-                ``llvm``, C for ``c``; ``"asm"`` is assembly. ``"cuda"`` is another name of
-                ``"source"``, for programs that know it.
+                workload is registered; ``"source"`` is what the backend generates: the kernels for
+                devices, LLVM IR for ``llvm``, C for ``c``; ``"asm"`` is assembly. ``"cuda"`` is
+                another name of ``"source"``, for programs that know it.
 
         Raises:
             ArgumentValueError: for another mode.
@@ -194,7 +194,9 @@ class SearchTask:
         if print_mode == "schedule":
             return self._as_python(best)
         module = build(*self.compute_dag.apply_steps_from_state(best), self.target)
-        return module.get_source("asm" if print_mode == "asm" else "")
+        if print_mode == "asm":
+            return module.get_source("asm")
+        return (*module.imported_modules, module)[0].get_source()
 
     def _best(self, log_file: str | os.PathLike[str], any_target: bool = False) -> tir.Schedule:
         """The best schedule of a log for the program."""
