@@ -32,10 +32,15 @@ def padded(X: Tensor, pad: int) -> Tensor:
     return te.compute((n, c, h + 2 * pad, w + 2 * pad), element, name="padded")
 
 
-def conv2d(
+def conv2d(*sizes: int, **options: Any) -> PrimFunc:
+    """A convolution of one image as a program; the arguments are those of `tensors`."""
+    return te.create_prim_func(tensors(*sizes, **options))
+
+
+def tensors(
     channels: int, height: int, width: int, filters: int, window: int, *,
     pad: int = 0, stride: int = 1, dilation: int = 1, bias_and_relu: bool = False,
-) -> PrimFunc:  # fmt: skip
+) -> list[Tensor]:  # fmt: skip
     """A convolution of one image, with a bias and the maximum with 0 if asked for."""
     X = te.placeholder((1, channels, height, width), name="X")
     W = te.placeholder((filters, channels, window, window), name="W")
@@ -52,9 +57,9 @@ def conv2d(
 
     Y = te.compute((1, filters, *shape), element, name="conv")
     if not bias_and_relu:
-        return te.create_prim_func([X, W, Y])
+        return [X, W, Y]
     Z = te.compute(Y.shape, lambda n, o, y, x: tir.max(Y[n, o, y, x] + bias[o], ZERO), name="relu")
-    return te.create_prim_func([X, W, bias, Z])
+    return [X, W, bias, Z]
 
 
 def depthwise(channels: int, height: int, width: int, window: int, *, pad: int = 0) -> PrimFunc:
@@ -273,13 +278,18 @@ def work(
     )
 
 
+def bias_and_relu_work(channels: int, size: int, filters: int) -> Work:
+    """A convolution of a small image with windows of 3 by 3, a bias and the maximum with 0."""
+    return work(
+        f"conv2d {channels}x{size}x{size} {filters}x3x3 bias relu",
+        lambda: conv2d(channels, size, size, filters, 3, pad=1, bias_and_relu=True),
+        small_image, (1, channels, size, size), (filters, channels, 3, 3), pad=1,
+        bias_and_relu=True, aim=2.0, tuned_aim=1.8,
+    )  # fmt: skip
+
+
 WORKS = (
-    work(
-        "conv2d 512x7x7 512x3x3 bias relu",
-        lambda: conv2d(512, 7, 7, 512, 3, pad=1, bias_and_relu=True),
-        small_image, (1, 512, 7, 7), (512, 512, 3, 3), pad=1, bias_and_relu=True, aim=2.0,
-        tuned_aim=1.8,
-    ),
+    bias_and_relu_work(512, 7, 512),
     work(
         "conv2d 64x56x56 64x3x3",
         lambda: conv2d(64, 56, 56, 64, 3, pad=1),

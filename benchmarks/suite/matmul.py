@@ -14,12 +14,17 @@ CACHE = 1 << 21
 """Bytes of the cache next to the core's own."""
 
 
-def program(m: int, n: int, k: int) -> PrimFunc:
-    """C = A @ B."""
+def tensors(m: int, n: int, k: int) -> list[te.Tensor]:
+    """C = A @ B: A, B and C."""
     A, B = te.placeholder((m, k), name="A"), te.placeholder((k, n), name="B")
     r = te.reduce_axis((0, k), name="k")
     C = te.compute((m, n), lambda i, j: te.sum(A[i, r] * B[r, j], axis=r), name="C")
-    return te.create_prim_func([A, B, C])
+    return [A, B, C]
+
+
+def program(m: int, n: int, k: int) -> PrimFunc:
+    """The product as a program."""
+    return te.create_prim_func(tensors(m, n, k))
 
 
 def register_tiles(sch: tir.Schedule, target: Target, block: str = "C") -> None:

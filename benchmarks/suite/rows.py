@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,14 +19,19 @@ EPSILON = 1e-5
 
 
 def softmax(m: int, n: int) -> PrimFunc:
-    """exp(x - max(x)) / sum(exp(x - max(x))) of each row."""
+    """Softmax of each row as a program."""
+    return te.create_prim_func(softmax_tensors(m, n))
+
+
+def softmax_tensors(m: int, n: int) -> list[te.Tensor]:
+    """exp(x - max(x)) / sum(exp(x - max(x))) of each row: X and the result."""
     X = te.placeholder((m, n), name="X")
     k, r = te.reduce_axis((0, n), name="k"), te.reduce_axis((0, n), name="r")
     largest = te.compute((m,), lambda i: te.max(X[i, k], axis=k), name="largest")
     E = te.compute((m, n), lambda i, j: te.exp(X[i, j] - largest[i]), name="E")
     total = te.compute((m,), lambda i: te.sum(E[i, r], axis=r), name="total")
     Y = te.compute((m, n), lambda i, j: E[i, j] / total[i], name="Y")
-    return te.create_prim_func([X, Y])
+    return [X, Y]
 
 
 def layer_norm(m: int, n: int) -> PrimFunc:
@@ -130,24 +136,30 @@ def _torch_gelu_tanh(torch: Any, x: Any) -> Any:
     return torch.nn.functional.gelu(x, approximate="tanh")
 
 
-def _matrix(rng: np.random.Generator) -> list[np.ndarray]:
-    return [rng.standard_normal((M, N), "float32")]
+def _matrix(rng: np.random.Generator, m: int = M, n: int = N) -> list[np.ndarray]:
+    return [rng.standard_normal((m, n), "float32")]
 
 
 def _matrix_and_rows(rng: np.random.Generator) -> list[np.ndarray]:
     return [rng.standard_normal(shape, "float32") for shape in ((M, N), (N,), (N,))]
 
 
-WORKS = (
-    Work(
-        f"softmax {M}x{N}", lambda: softmax(M, N), row_by_row, _matrix, softmax_in_numpy,
+def softmax_work(m: int, n: int) -> Work:
+    """Softmax of the rows of an m x n matrix."""
+    return Work(
+        f"softmax {m}x{n}", lambda: softmax(m, n), row_by_row, partial(_matrix, m=m, n=n),
+        softmax_in_numpy,
         {
             "numpy": numpy_peer(softmax_in_numpy),
             **torch_peers(_torch_softmax),
             "onnxruntime": onnx_peer("Softmax", axis=1),
         },
-        bytes=8 * M * N, tuned_aim=1.0,
-    ),
+        bytes=8 * m * n, tuned_aim=1.0,
+    )  # fmt: skip
+
+
+WORKS = (
+    softmax_work(M, N),
     Work(
         f"layer_norm {M}x{N}", lambda: layer_norm(M, N), row_by_row, _matrix_and_rows,
         layer_norm_in_numpy,
