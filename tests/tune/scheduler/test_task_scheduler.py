@@ -451,3 +451,25 @@ def test_create():
         TaskScheduler.create("gradiant")
     with pytest.raises(ArgumentError, match="expected a task scheduler"):
         TaskScheduler.create(3)
+
+
+def test_records_are_of_the_machine_that_the_runner_measures_on(tune, tmp_path):
+    other = {"cpu": "Other 4000", "llvm_cpu": "other4"}
+
+    class Elsewhere(PaperRunner):
+        def machine(self, target):
+            return other
+
+    def made():
+        return task(target="llvm -mtriple=x86_64-linux-gnu -num-cores=1")
+
+    database, log = MemoryDatabase(), []
+    builder = PaperBuilder(tmp_path, lambda factor: factor == 3)
+    tune([made()], trials=4, database=database, runner=Elsewhere(log=log), builder=builder)
+    assert [record.machine for record in database.get_all_tuning_records()] == [other] * 4
+    log.clear()
+    tune([made()], trials=2, database=database, runner=Elsewhere(log=log), builder=builder)
+    assert [factor for _, factor in log] == [5, 6], "the others are known"
+    log.clear()
+    tune([made()], trials=2, database=database, runner=PaperRunner(log=log), builder=builder)
+    assert [factor for _, factor in log] == [1, 2], "not on this machine"

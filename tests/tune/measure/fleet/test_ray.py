@@ -206,5 +206,8 @@ def test_mistakes_are_refused(connection):
         RayRunner(timeout=3)
     with pytest.raises(ArgumentValueError, match="num_workers is more than 0"):
         RayBuilder(num_workers=0)
-    with pytest.raises(ArgumentValueError, match="connected to a cluster"):
+    with pytest.raises(ArgumentValueError, match="connected to the cluster at"):
         RayRunner("192.0.2.1:6379")
+    for address in ("auto", connection.ray.get_runtime_context().gcs_address):
+        RayRunner(address).close()
+    assert connection.ray.is_initialized()

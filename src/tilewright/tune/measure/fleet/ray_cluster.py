@@ -61,9 +61,9 @@ class RayConnection:
 
     def __init__(self, address: str | None) -> None:
         self.ray = load_ray()
-        self.address = address
         self._users = 0
         self._is_ours = not self.ray.is_initialized()
+        self.address = address if self._is_ours else None
         self.is_own = False
         if self._is_ours:
             self._connect()
@@ -78,13 +78,10 @@ class RayConnection:
         with RayConnection._lock:
             shared = RayConnection._shared
             if shared is None or not shared.ray.is_initialized():
-                shared = RayConnection._shared = RayConnection(address)
-            elif address not in (None, shared.address):
-                raise ArgumentValueError(
-                    f"this process is connected to a cluster at {shared.address!r}, and cannot use "
-                    f"another one at {address!r} at the same time"
-                )
+                shared = RayConnection(address)
+            shared._require_same(address)
             shared._users += 1
+            RayConnection._shared = shared
             return shared
 
     def close(self) -> None:
@@ -95,6 +92,15 @@ class RayConnection:
                 RayConnection._shared = None
                 if self._is_ours and self.ray.is_initialized():
                     self.ray.shutdown()
+
+    def _require_same(self, address: str | None) -> None:
+        """Refuse another cluster than the one that the process is connected to."""
+        own = self.ray.get_runtime_context().gcs_address
+        if address not in (None, "auto", self.address, own):
+            raise ArgumentValueError(
+                f"this process is connected to the cluster at {own!r}, and cannot use another one "
+                f"at {address!r} at the same time"
+            )
 
     def _connect(self) -> None:
         address = self.address or os.environ.get("RAY_ADDRESS")
