@@ -10,6 +10,7 @@ import numpy as np
 import tilewright as tvm
 from tilewright import te, tir
 from tilewright.script import tir as T
+from tilewright.tir.interpreter import interpret
 from tilewright.tir.numerics import KERNELS
 
 
@@ -17,22 +18,52 @@ class Program(NamedTuple):
     """A program for a device.
 
     Attributes:
-        mod: what is built.
-        reference: the same without threads, for the interpreter; `mod` if it has none.
+        func: what is built.
+        reference: the same without threads, for the interpreter; `func` if there is none.
     """
 
-    mod: Any
-    reference: Any = None
+    func: tir.PrimFunc
+    reference: tir.PrimFunc | None = None
 
 
 PROGRAMS: dict[str, Callable[[], Program]] = {}
 """Programs by name."""
 
 
-def program(function: Callable[[], Any]) -> Callable[[], Any]:
+def program(function: Callable[[], Program]) -> Callable[[], Program]:
     """Register a program."""
     PROGRAMS[function.__name__] = function
     return function
+
+
+def assert_computes(program: Program, module: Any, device: tvm.runtime.Device) -> None:
+    """Run a built program on a device, and compare its results with those of the interpreter."""
+    func = program.reference or program.func
+    expected = arguments_of(func, np.random.default_rng(0))
+    arrays = [
+        tvm.nd.array(value, device) if isinstance(value, np.ndarray) else value
+        for value in expected
+    ]
+    module(*arrays)
+    interpret(func, *expected)
+    for found, wanted in zip(arrays, expected, strict=True):
+        if isinstance(wanted, np.ndarray):
+            tolerance = 1e-2 if "float16" in str(wanted.dtype) else 1e-4
+            numbers = (array.astype("float64") for array in (found.numpy(), wanted))
+            np.testing.assert_allclose(*numbers, rtol=tolerance, atol=1e-5)
+
+
+def arguments_of(func: tir.PrimFunc, rng: np.random.Generator) -> list[Any]:
+    """Arguments of a function; sizes that it does not name are 37."""
+    arguments: list[Any] = []
+    for param in func.params:
+        buffer = func.buffer_map.get(param)
+        dtype = str(param.dtype if buffer is None else buffer.dtype)
+        shape = () if buffer is None else [getattr(n, "value", 37) for n in buffer.shape]
+        values = rng.integers(0, 2, shape) if dtype == "bool" else rng.normal(size=shape) * 3
+        array = np.asarray(values).astype(tvm.nd.empty((0,), dtype).numpy().dtype)
+        arguments.append(array.item() if buffer is None else array)
+    return arguments
 
 
 def named(func: tir.PrimFunc, name: str) -> tir.PrimFunc:

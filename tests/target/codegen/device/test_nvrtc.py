@@ -25,7 +25,7 @@ def kernels(module, target="cuda"):
 @requires_nvrtc
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_compile(name):
-    source = kernels(PROGRAMS[name]().mod).get_source()
+    source = kernels(PROGRAMS[name]().func).get_source()
     for architecture in ARCHITECTURES:
         assert nvrtc.compile_kernels(source, architecture).startswith(ELF)
 

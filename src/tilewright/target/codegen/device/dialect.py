@@ -68,6 +68,9 @@ OPENCL: Final = Dialect(
 #define ldexpf ldexp
 #define fabsf fabs
 #define lrintf convert_int_rte
+#define nearbyint rint
+#undef NAN  // which initializers of constants could not use
+#define NAN (0.0f / 0.0f)
 #ifdef cl_khr_fp64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
