@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 
 from tests.property.harness import assert_same
 from tests.property.schedule_fuzz import arguments_of, random_case, specialized
@@ -14,9 +15,11 @@ from tilewright.ir import IRModule
 from tilewright.schedule_rules.eligible import lacks_threads
 from tilewright.schedule_rules.nest import attempt
 from tilewright.tir import PrimFunc, Schedule
+from tilewright.tir.expr import IterType
 from tilewright.tir.interpreter import interpret
-from tilewright.tir.schedule import LoopRV
+from tilewright.tir.schedule import BlockRV, LoopRV
 from tilewright.tir.stmt import For, ForKind
+from tilewright.tir.substitute import variables_of
 
 AXES = ("blockIdx.x", "blockIdx.y", "threadIdx.x", "threadIdx.y", "threadIdx.x", "vthread.x")
 
@@ -67,29 +70,43 @@ def script(program: PrimFunc) -> str:
     return program.script()
 
 
-def split(sch: Schedule, loop: LoopRV, rng: random.Random) -> tuple[Schedule, LoopRV]:
-    """A schedule with a loop in two parts, and one of them; as it is if that is refused."""
-    parts: list[LoopRV] = []
-    found = attempt(sch, lambda s: parts.extend(s.split(loop, [None, rng.choice((2, 3, 4))])))
-    return (sch, loop) if found is None else (found, rng.choice(parts))
-
-
 def with_random_threads(func: PrimFunc, rng: random.Random) -> PrimFunc:
     """A program with random loops bound, and each nest of loops in a thread at least."""
     sch = Schedule(IRModule({"main": func}), error_render_level="none")
     root = sch.get_block("root")
     blocks = sch.get_child_blocks(root)
     for block in blocks:
+        if rng.random() < 0.5:
+            sch = with_shared_reduction(sch, block, rng)
         loops = sch.get_loops(block)
         for loop in loops:
             if sch.get(loop).kind is not ForKind.SERIAL or rng.random() < 0.4:
                 continue
-            if rng.random() < 0.3:
-                sch, loop = split(sch, loop, rng)
-            axis = rng.choice(AXES)
-            sch = attempt(sch, lambda s, one=loop, a=axis: s.bind(one, a)) or sch
+            sch = attempt(sch, partial(bind_randomly, rng, loop, rng.choice(AXES), 0.3)) or sch
         outer = sch.get_loops(block)
         if not any(is_thread(sch.get(loop)) for loop in outer):
             place = outer[0] if outer else block
             sch = attempt(sch, lambda s, p=place: s.bind(s.add_unit_loop(p), "threadIdx.x")) or sch
     return sch.mod["main"]
+
+
+def with_shared_reduction(sch: Schedule, block: BlockRV, rng: random.Random) -> Schedule:
+    """A schedule in which threads share a reduction of a block, if it has one."""
+    _, realize = sch.statement(block)
+    iterators = zip(realize.block.iter_vars, realize.iter_values, strict=True)
+    values = [value for item, value in iterators if item.iter_type is IterType.COMM_REDUCE]
+    reduced = {var for value in values for var in variables_of(value)}
+    loops = [loop for loop in sch.get_loops(block) if sch.get(loop).loop_var in reduced]
+    for axis in rng.sample(("threadIdx.x", "threadIdx.y"), rng.choice((1, 1, 1, 2))):
+        if not loops:
+            break
+        loop = loops.pop(rng.randrange(len(loops)))
+        sch = attempt(sch, partial(bind_randomly, rng, loop, axis, 0.6)) or sch
+    return sch
+
+
+def bind_randomly(rng: random.Random, loop: LoopRV, axis: str, split: float, sch: Schedule) -> None:
+    """Bind a loop, or with a probability of `split` one of its parts."""
+    if rng.random() < split:
+        loop = rng.choice(sch.split(loop, [None, rng.choice((2, 3, 4, 8))]))
+    sch.bind(loop, axis)

@@ -83,6 +83,7 @@ def lowering(for_device: bool = False) -> Sequential:
             *added(0),
             *([] if options("tir.noalias") else [tir.IgnoreNoAlias()]),
             *([tir.SkipAssert()] if options("tir.disable_assert") else []),
+            *(_reductions() if for_device else []),
             tir.LowerBlocks(),  # the rest knows loops, branches and buffers only
             # Checked before memory becomes smaller, and one-dimensional.
             *([tir.InstrumentBoundCheckers()] if options("tir.instrument_bound_checkers") else []),
@@ -99,6 +100,13 @@ def lowering(for_device: bool = False) -> Sequential:
         ],
         name="lower",
     )
+
+
+def _reductions() -> list[Pass]:
+    """What threads add up together."""
+    from tilewright.tir.transform.device.passes import LowerCrossThreadReduction
+
+    return [LowerCrossThreadReduction()]  # blocks say what they reduce
 
 
 def _kernels() -> list[Pass]:

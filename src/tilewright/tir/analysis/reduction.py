@@ -25,6 +25,7 @@ from tilewright.ir.convert import const
 from tilewright.ir.expr import Expr, Var
 from tilewright.ir.node import Node
 from tilewright.ir.rewrite import walk
+from tilewright.ir.structural import structural_equal
 from tilewright.tir.analysis.expressions import is_effect
 from tilewright.tir.analysis.reducer_laws import Disagreement, ReducerLaws, laws_of
 from tilewright.tir.analysis.update import (
@@ -79,6 +80,25 @@ class Reduction:
             "old_index < new_index)`"
         )
 
+    def start_of_parts(
+        self, initial: tuple[Expr, ...] | None, *, may_be_empty: bool
+    ) -> tuple[Expr, ...] | None:
+        """What partial results can start from: it changes nothing that it is combined with.
+
+        Args:
+            initial: what the targets start from, if that is known.
+            may_be_empty: whether no value may be combined into some partial result.
+        """
+        if initial is not None and all(self.laws.absorbing):
+            return initial
+        if not (self.laws.leaves_right or (self.laws.leaves_left and not may_be_empty)):
+            return None
+        neutral = self.combiner.identity_element
+        return tuple(
+            first if structural_equal(first, value) else value
+            for value, first in zip(neutral, initial or neutral, strict=True)
+        )
+
 
 _FOUND: Final[LRUCache[list[Reduction | None]]] = LRUCache(4096)
 
@@ -89,6 +109,22 @@ def match_reduction(block: Block) -> Reduction | None:
     if not found:  # outside of the lock, since examining a reducer may recurse in another thread
         found.append(_matched(block))
     return found[0]
+
+
+def initial_values(block: Block, reduction: Reduction) -> tuple[Expr, ...] | None:
+    """What the init stores into each target; None if it does anything else."""
+    init = block.init
+    assert init is not None, "the block has no init"
+    stores = init.seq if isinstance(init, SeqStmt) else (init,)
+    values: list[Expr] = []
+    for target in reduction.targets:
+        found = [s for s in stores if isinstance(s, BufferStore) and s.buffer is target.buffer]
+        if len(found) != 1 or not structural_equal(
+            BufferLoad(target.buffer, found[0].indices), target
+        ):
+            return None
+        values.append(found[0].value)
+    return tuple(values) if len(stores) == len(values) else None
 
 
 def _matched(block: Block) -> Reduction | None:

@@ -7,7 +7,6 @@ from typing import NamedTuple
 from tilewright.arith import Analyzer
 from tilewright.arith.facts import conjuncts
 from tilewright.ir.expr import Expr, Var
-from tilewright.ir.structural import structural_equal
 from tilewright.tir.analysis.reduction import Reduction
 from tilewright.tir.buffer import Buffer, BufferLoad, Range
 from tilewright.tir.expr import IterType, IterVar
@@ -26,7 +25,6 @@ from tilewright.tir.stmt import (
     For,
     IfThenElse,
     LetStmt,
-    SeqStmt,
     Stmt,
     seq,
 )
@@ -59,22 +57,6 @@ class Factoring(NamedTuple):
         place = part - self.loop.min
         buffer = self.partial[position]
         return BufferLoad(buffer, (*indices[: self.axis], place, *indices[self.axis :]))
-
-
-def init_stores(block: Block, reduction: Reduction) -> tuple[Expr, ...] | None:
-    """What the init stores into each target; None if it does anything else."""
-    init = block.init
-    assert init is not None
-    stores = init.seq if isinstance(init, SeqStmt) else (init,)
-    values: list[Expr] = []
-    for target in reduction.targets:
-        found = [s for s in stores if isinstance(s, BufferStore) and s.buffer is target.buffer]
-        if len(found) != 1 or not structural_equal(
-            BufferLoad(target.buffer, found[0].indices), target
-        ):
-            return None
-        values.append(found[0].value)
-    return tuple(values) if len(stores) == len(values) else None
 
 
 # --- partial results ------------------------------------------------------------------------------
@@ -117,29 +99,27 @@ def _store(element: BufferLoad, value: Expr) -> BufferStore:
     return BufferStore(element.buffer, value, element.indices)
 
 
-def _initial_values(tree: FunctionTree, factoring: Factoring, *, may_be_empty: bool) -> list[Expr]:
+def _initial_values(
+    tree: FunctionTree, factoring: Factoring, *, may_be_empty: bool
+) -> tuple[Expr, ...]:
     """What partial results start from: it must change nothing that it is combined with.
 
     Args:
         factoring: the reduction.
         may_be_empty: whether no value may be combined into some partial result.
     """
-    laws = factoring.reduction.laws
-    if all(laws.absorbing):
-        return list(factoring.initial)
-    is_neutral = laws.leaves_right or (laws.leaves_left and not may_be_empty)
-    if tree.checked and not is_neutral:
+    reduction = factoring.reduction
+    start = reduction.start_of_parts(factoring.initial, may_be_empty=may_be_empty)
+    if start is not None:
+        return start
+    if tree.checked:
         raise ScheduleError(
             "{0} has no value from which its partial results could start: each changes some result "
             "that it is combined with",
             at=[factoring.nest.realize],
             hint="compare the indices where values are equal, or keep the old value there",
         )
-    neutral = factoring.reduction.combiner.identity_element
-    return [
-        initial if structural_equal(initial, value) else value
-        for value, initial in zip(neutral, factoring.initial, strict=True)
-    ]
+    return reduction.combiner.identity_element
 
 
 class _Redirection(Substitution):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from tilewright.ir.expr import Expr, is_const_int
-from tilewright.tir.analysis.reduction import Reduction, match_reduction
+from tilewright.tir.analysis.reduction import Reduction, initial_values, match_reduction
 from tilewright.tir.buffer import Buffer, decl_buffer
 from tilewright.tir.expr import IterType
 from tilewright.tir.schedule.edits.bindings import bound_values, mentioned
 from tilewright.tir.schedule.edits.factored_blocks import (
     Factoring,
-    init_stores,
     partial_block,
     write_back_block,
 )
@@ -167,7 +166,7 @@ def _reduction(realize: BlockRealize) -> tuple[Reduction, tuple[Expr, ...]]:
                 "reduction",
                 at=[realize],
             )
-    values = init_stores(block, found)
+    values = initial_values(block, found)
     if values is None:
         raise ScheduleError("the init of {0} is not one store for each element", at=[realize])
     return found, values

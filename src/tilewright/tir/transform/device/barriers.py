@@ -17,6 +17,7 @@ block come to a barrier or none does, so that it never stands under a condition 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import product
 from typing import Final
 
 from tilewright.error import LoweringError
@@ -41,6 +42,7 @@ from tilewright.tir.stmt import (
     seq,
 )
 from tilewright.tir.transform.building.statements import statements
+from tilewright.tir.transform.device.lost_updates import refuse_lost_updates
 from tilewright.tir.transform.device.thread_axes import THREAD_EXTENT, THREADS, Axis
 from tilewright.tir.transform.device.thread_conflicts import (
     Access,
@@ -85,6 +87,7 @@ class _Kernels(Rewriter):
         if not is_axis(stmt):
             return stmt.map_children(self)
         axes, body = axes_and_body(stmt)
+        refuse_lost_updates(body, axes)
         changed = _Barriers(axes).inserted(body)
         return _with_body(stmt, body, changed)
 
@@ -120,6 +123,7 @@ class _Barriers:
     def __init__(self, axes: Sequence[Axis]) -> None:
         self._conflicts = ThreadConflicts(axes)
         self._varying = {axis.var for axis in axes if axis.tag in THREADS}
+        self._conditions: tuple[tuple[Expr, bool], ...] = ()
 
     def inserted(self, body: Stmt) -> Stmt:
         """The body of the kernel with barriers."""
@@ -169,16 +173,19 @@ class _Barriers:
     def _together(self, stmt: Stmt) -> _Scan:
         """A statement in which no barrier can stand."""
         if isinstance(stmt, (IfThenElse, While)):
-            inner = _Barriers.__new__(_Barriers)
-            inner._conflicts, inner._varying = self._conflicts, self._varying
-            for part in (
-                (stmt.body,) if isinstance(stmt, While) else (stmt.then_case, stmt.else_case)
-            ):
-                if part is not None and inner._scan(part).stmt is not part:
+            outer, parts = (
+                self._conditions,
+                [stmt.body] if isinstance(stmt, While) else _cases(stmt),
+            )
+            for number, part in enumerate(parts):
+                if isinstance(stmt, IfThenElse):
+                    self._conditions = (*outer, (stmt.condition, bool(number)))
+                if self._scan(part).stmt is not part:
                     raise LoweringError(
                         "threads would have to wait for each other where only some of them come: "
                         f"under the condition {stmt.condition}"
                     )
+            self._conditions = outer
         accesses = accesses_in(stmt)
         return _Scan(stmt, accesses, accesses, False)
 
@@ -205,13 +212,13 @@ class _Barriers:
             self._varying.add(stmt.var)
         scan = self._scan(stmt.body)
         loaded = accesses_in(Evaluate(stmt.value))
-        inside = _Scan(
-            scan.stmt,
-            [*loaded, *(access.inside(stmt) for access in scan.first)],
-            [*(loaded if not scan.has_barrier else ()), *(a.inside(stmt) for a in scan.last)],
-            scan.has_barrier,
-        )
-        return self._around(stmt, inside, body=scan.stmt)
+        first, last = ([a.inside(stmt) for a in found] for found in (scan.first, scan.last))
+        body, has_barrier = scan.stmt, scan.has_barrier
+        if self._meet(loaded, first):
+            body, has_barrier, first = seq(_barrier(), body), True, []
+        last = last if has_barrier else [*loaded, *last]
+        inside = _Scan(stmt, [*loaded, *first], last, has_barrier)
+        return self._around(stmt, inside, body=body)
 
     def _loop(self, stmt: For) -> _Scan:
         if self._varies(stmt.min) or self._varies(stmt.extent):
@@ -239,7 +246,7 @@ class _Barriers:
         return _Scan(stmt, accesses, accesses, False)
 
     def _branches(self, stmt: IfThenElse) -> _Scan:
-        scans = [self._scan(part) for part in (stmt.then_case, stmt.else_case) if part is not None]
+        scans = [self._scan(part) for part in _cases(stmt)]
         both = len(scans) == 2 and all(scan.has_barrier for scan in scans)
         loaded = accesses_in(Evaluate(stmt.condition))
         scan = _Scan(
@@ -255,7 +262,12 @@ class _Barriers:
 
     def _meet(self, earlier: Iterable[Access], later: Sequence[Access]) -> bool:
         """Whether a thread must wait for others between some accesses and later ones."""
-        return any(self._conflicts.among_threads(one, other) for one in earlier for other in later)
+        found = [[self._here(a) for a in accesses] for accesses in (earlier, later)]
+        return any(self._conflicts.among_threads(one, other) for one, other in product(*found))
+
+    def _here(self, access: Access) -> Access:
+        """An access under the conditions around."""
+        return access._replace(conditions=(*access.conditions, *self._conditions))
 
     def _varies(self, expr: Expr) -> bool:
         """Whether the value may be another one for another thread of the block."""
@@ -265,6 +277,10 @@ class _Barriers:
         if isinstance(node, Var):
             return node in self._varying
         return isinstance(node, BufferLoad) and is_private(node.buffer)
+
+
+def _cases(stmt: IfThenElse) -> list[Stmt]:
+    return [stmt.then_case] if stmt.else_case is None else [stmt.then_case, stmt.else_case]
 
 
 def _under(stmt: IfThenElse, scans: Sequence[_Scan], part: str) -> list[Access]:

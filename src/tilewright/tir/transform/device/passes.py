@@ -6,11 +6,17 @@ from tilewright.ir.module import IRModule
 from tilewright.ir.pass_context import PassContext
 from tilewright.ir.transform import ModulePass
 from tilewright.tir.transform.device.barriers import insert_barriers
+from tilewright.tir.transform.device.cross_thread_reduction import lower_cross_thread_reduction
 from tilewright.tir.transform.device.split_kernels import split_kernels
 from tilewright.tir.transform.device.thread_axes import unify_thread_axes
 from tilewright.tir.transform.device.virtual_threads import inject_virtual_threads
 from tilewright.tir.transform.passes import pass_of
 
+LowerCrossThreadReduction = pass_of(
+    "LowerCrossThreadReduction",
+    lower_cross_thread_reduction,
+    necessary="threads add up into memory of their own",
+)
 UnifyThreadBinding = pass_of(
     "UnifyThreadBinding", unify_thread_axes, necessary="a device runs kernels"
 )

@@ -134,6 +134,10 @@ class ThreadConflicts:
         """
         return self._exists(first, second, THREADS, BLOCKS) is not False
 
+    def certainly_among_threads(self, first: Access, second: Access) -> bool:
+        """Whether two threads of one block are known to access the same element, one writing."""
+        return self._exists(first, second, THREADS, BLOCKS) is True
+
     def among_blocks(self, first: Access, second: Access) -> bool:
         """Whether threads of two blocks certainly access the same element, one of them writing.
 
