@@ -30,7 +30,7 @@ def argument(steps: Steps, parameter: Parameter, block: str, found: dict[str, An
     rng = steps.rng
     if parameter.kind in ("loop", "loop or block") and parameter.many:
         return loops(steps, block)
-    if parameter.kind in ("loop", "loop or location"):
+    if parameter.kind in ("loop", "loop or location", "loop or number"):
         # A place for a computation is usually around another block.
         return steps.loop(steps.block() if "block" in found else block)
     if parameter.kind == "block":
