@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from functools import partial
+from typing import NamedTuple
 
+import numpy as np
+import pytest
 from tests.property.harness import assert_same
 from tests.property.schedule_fuzz import arguments_of, random_case, specialized
+from tests.target.codegen.device.emulated_cuda import EmulatedCuda, use_emulation
 from tests.time_limit import LAST_WORDS, time_limit
 
 import tilewright as tvm
 from tilewright.error import CodegenError, LoweringError
 from tilewright.ir import IRModule
+from tilewright.runtime import Device, Module
 from tilewright.schedule_rules.eligible import lacks_threads
 from tilewright.schedule_rules.nest import attempt
 from tilewright.tir import PrimFunc, Schedule
@@ -24,38 +30,99 @@ from tilewright.tir.substitute import variables_of
 AXES = ("blockIdx.x", "blockIdx.y", "threadIdx.x", "threadIdx.y", "threadIdx.x", "vthread.x")
 
 
+class DeviceCase(NamedTuple):
+    """A random program, and its loops on threads.
+
+    Attributes:
+        seed: what it was made from.
+        source: its text.
+        func: the program.
+        kind: ``"default"`` for the default schedule, ``"bound"`` for random threads.
+        program: what is built.
+        expected: its arguments after it has run.
+    """
+
+    seed: int
+    source: str
+    func: PrimFunc
+    kind: str
+    program: PrimFunc
+    expected: list[np.ndarray]
+
+
+def random_device_case(seed: int) -> DeviceCase | None:
+    """A program and its results by the interpreter; None for one that has threads already."""
+    rng = random.Random(seed)
+    case, _ = random_case(rng)
+    LAST_WORDS.begin(f"seed {seed}\n{case.source}")
+    func = specialized(case.mod["main"], case.size).with_attr("tir.noalias", True)
+    if not lacks_threads(func):
+        return None
+    expected = arguments_of(func, seed)
+    interpret(func, *expected)
+    kind = rng.choice(("default", "bound"))
+    program = func if kind == "default" else with_random_threads(func, rng)
+    return DeviceCase(seed, case.source, func, kind, program, expected)
+
+
+def assert_right(case: DeviceCase, module: Module, device: Device) -> None:
+    """Run a program on a device, and compare what it computes."""
+    try:
+        with time_limit():
+            arrays = [tvm.nd.array(array, device) for array in arguments_of(case.func, case.seed)]
+            module["main"](*arrays)
+            for array, wanted in zip(arrays, case.expected, strict=True):
+                assert_same(array.numpy(), wanted)
+    except Exception as error:
+        text = f"{case.source}\n{script(case.program)}"
+        raise AssertionError(f"seed {case.seed}: {error}\n{text}") from error
+
+
+def built(case: DeviceCase, target: str) -> Module | str:
+    """The module of a program, or why it was refused."""
+    try:
+        with time_limit():
+            return tvm.build(case.program, target=target)
+    except (LoweringError, CodegenError) as error:
+        return f"{type(error).__name__}: {error}"
+    except Exception as error:
+        raise AssertionError(f"seed {case.seed}: {error}\n{case.source}") from error
+
+
 def check_on_device(seed: int) -> str:
     """Build a random program for OpenCL, and compare what it computes with the interpreter.
 
     Returns:
         What was done: ``"default"`` or ``"bound"``, or why it was refused.
     """
-    rng = random.Random(seed)
-    case, _ = random_case(rng)
-    LAST_WORDS.begin(f"seed {seed}\n{case.source}")
-    func = specialized(case.mod["main"], case.size).with_attr("tir.noalias", True)
-    if not lacks_threads(func):
+    case = random_device_case(seed)
+    if case is None:
         return "has threads"
-    expected = arguments_of(func, seed)
-    interpret(func, *expected)
-    kind = rng.choice(("default", "bound"))
-    program = func if kind == "default" else with_random_threads(func, rng)
-    try:
-        with time_limit():
-            run = tvm.build(program, target="opencl")["main"]
-            arrays = [tvm.nd.array(array, tvm.opencl(0)) for array in arguments_of(func, seed)]
-            run(*arrays)
-            actual = [array.numpy() for array in arrays]
-    except (LoweringError, CodegenError) as error:
-        return f"{type(error).__name__}: {error}"
-    except Exception as error:
-        raise AssertionError(f"seed {seed}: {error}\n{case.source}\n{script(program)}") from error
-    try:
-        for one, other in zip(actual, expected, strict=True):
-            assert_same(one, other)
-    except AssertionError as error:
-        raise AssertionError(f"seed {seed}: {error}\n{case.source}\n{script(program)}") from error
-    return kind
+    module = built(case, "opencl")
+    if isinstance(module, str):
+        return module
+    assert_right(case, module, tvm.opencl(0))
+    return case.kind
+
+
+def check_on_emulated_cuda(seeds: Sequence[int]) -> int:
+    """Run the CUDA text of random programs, each in two orders of threads.
+
+    Returns:
+        The number of programs that were run.
+    """
+    cases = [case for case in map(random_device_case, seeds) if case is not None]
+    modules = [
+        (case, module) for case in cases if not isinstance(module := built(case, "cuda"), str)
+    ]
+    api = EmulatedCuda([module.imported_modules[0].get_source() for _, module in modules])
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        use_emulation(monkeypatch, api)
+        for case, module in modules:
+            for order in range(2):
+                api.seed = 2 * case.seed + order
+                assert_right(case, module, tvm.cuda(0))
+    return len(modules)
 
 
 def is_thread(loop: For) -> bool:

@@ -205,7 +205,7 @@ def use_emulation(monkeypatch: Any, api: EmulatedCuda) -> cuda_driver.Driver:
     return driver
 
 
-@functools.cache
+@functools.lru_cache(maxsize=64)
 def compiled(sources: tuple[str, ...]) -> tuple[Source, ...]:
     """Sources in CUDA C as a library of functions that emulate their kernels."""
     parts = [f'#include "{HEADER}"']
