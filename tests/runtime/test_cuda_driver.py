@@ -112,10 +112,11 @@ def test_kernels_are_compiled_once_for_each_device(api):
 def test_memory_between_kernels_is_given_back(api):
     program = PROGRAMS["softmax"]()
     module = tvm.build(program.func, target="cuda")
-    arrays = [tvm.nd.array(np.ones((6, 33), "float32"), tvm.cuda(0)) for _ in range(2)]
+    arrays = [tvm.nd.array(np.ones((6, 33), "float32"), tvm.cuda(1)) for _ in range(2)]
     before = len(api.memory)
     module(*arrays)
     assert len(api.memory) == before
+    assert {device for _, device in api.memory.values()} == {1}
     np.testing.assert_allclose(arrays[1].numpy(), np.full((6, 33), 1 / 33), rtol=1e-5)
 
 
@@ -157,6 +158,14 @@ def test_arrays_of_the_host_are_refused(api):
     zeros = np.zeros((32, 32), "float32")
     with pytest.raises(ArgumentValueError, match=r"argument 1 \(A\): the array is on a device"):
         tvm.build(matmul(), target="cuda")(zeros, zeros, zeros)
+
+
+def test_arrays_of_several_devices_are_refused(api):
+    arrays = [tvm.nd.array(np.ones(4, "float32"), device) for device in (tvm.cuda(0), tvm.cuda(1))]
+    with pytest.raises(
+        DeviceError, match=r"main_kernel: its arrays are on several devices: \[0, 1"
+    ):
+        tvm.build(doubled(), target="cuda")(*arrays)
 
 
 def test_addresses_that_no_device_has(api):

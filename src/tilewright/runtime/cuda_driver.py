@@ -42,6 +42,13 @@ class Driver:
     def memory_size(self, device_id: int) -> int:
         return int(self.call("cuDeviceTotalMem", self.call("cuDeviceGet", device_id)))
 
+    def device_of(self, address: int) -> int:
+        kind = self._api.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+        try:
+            return int(self.call("cuPointerGetAttribute", kind, address))
+        except DeviceError:
+            raise DeviceError(f"0x{address:x} is no address of a CUDA device") from None
+
     def allocate(self, device_id: int, size: int) -> int:
         self.use(device_id)
         try:
@@ -95,14 +102,6 @@ class Driver:
             self._contexts[device_id] = self.call("cuDevicePrimaryCtxRetain", device)
         self.call("cuCtxSetCurrent", self._contexts[device_id])
 
-    def device_of(self, address: int) -> int:
-        """The number of the device whose memory an address is in."""
-        kind = self._api.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
-        try:
-            return int(self.call("cuPointerGetAttribute", kind, address))
-        except DeviceError:
-            raise DeviceError(f"0x{address:x} is no address of a CUDA device") from None
-
     def stream_of(self, address: int) -> int:
         """The stream for work with memory, whose device the calls of this thread use then."""
         device_id = self.device_of(address)
@@ -131,9 +130,12 @@ class Kernels:
 
     def launch(self, name: str, arguments: Sequence[Any], blocks: Shape, threads: Shape) -> None:
         addresses = [argument for argument in arguments if isinstance(argument, int) and argument]
-        device_id = self._driver.device_of(addresses[0]) if addresses else 0
+        devices = {self._driver.device_of(address) for address in addresses} or {0}
+        if len(devices) > 1:
+            raise DeviceError(f"{name}: its arrays are on several devices: {sorted(devices)}")
         if not all(blocks):
             return
+        (device_id,) = devices
         self._driver.use(device_id)
         function = self._function(device_id, name)
         # An array for each argument, and one of their addresses.

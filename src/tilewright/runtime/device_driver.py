@@ -58,6 +58,14 @@ class DeviceDriver(Protocol):
         """Bytes of memory of a device."""
         ...
 
+    def device_of(self, address: int) -> int:
+        """The number of the device whose memory an address is in.
+
+        Raises:
+            DeviceError: if it is no address of these devices.
+        """
+        ...
+
     def allocate(self, device_id: int, size: int) -> int:
         """The address of `size` new bytes, of which there is at least one."""
         ...

@@ -56,8 +56,13 @@ def _number(dtype: str, value: Any) -> np.generic:
     return np.dtype(held).type(value)
 
 
-def _allocate(device_type: int, size: int) -> ctypes.c_void_p:
-    return ctypes.c_void_p(driver_of(device_type).allocate(0, max(size, 1)))
+def _allocate(
+    device_type: int, size: int, beside: ctypes.c_void_p | None = None
+) -> ctypes.c_void_p:
+    """Memory on the device that has the address `beside`."""
+    driver = driver_of(device_type)
+    device_id = driver.device_of(beside.value) if beside is not None and beside.value else 0
+    return ctypes.c_void_p(driver.allocate(device_id, max(size, 1)))
 
 
 def _release(device_type: int, pointer: ctypes.c_void_p) -> None:

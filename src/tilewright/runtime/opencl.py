@@ -50,6 +50,9 @@ class Driver:
     def memory_size(self, device_id: int) -> int:
         return self._devices[device_id].global_mem_size
 
+    def device_of(self, address: int) -> int:
+        return self._find(address)[1]
+
     def allocate(self, device_id: int, size: int) -> int:
         queue = self.queue(device_id)
         try:

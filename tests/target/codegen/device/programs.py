@@ -276,6 +276,10 @@ def conversions() -> Program:
         lambda x, i, t, d: tir.power(x * x, tir.const(0.75, "float32")),
         lambda x, i, t, d: tir.atan2(x, x + tir.const(2, "float32")),
         lambda x, i, t, d: tir.fmod(d, tir.const(0.3, "float64")),
+        lambda x, i, t, d: tir.fma(x, x, x) + tir.copysign(x, x * x) + tir.ldexp(x, i),
+        lambda x, i, t, d: tir.fma(x.astype("float16"), x.astype("float16"), x.astype("float16")),
+        lambda x, i, t, d: tir.nextafter(x, x + tir.const(1, "float32")),
+        lambda x, i, t, d: tir.round(d) + tir.trunc(d),
     )  # fmt: skip
 
 

@@ -49,7 +49,8 @@ def split_kernels(module: IRModule, kind: str) -> IRModule:
     """A module in which kernels are functions of their own, with the attribute `LAUNCH_AXES`.
 
     The same kernels are started by registered functions of the same name in every process. Memory
-    is taken and given back by ``tilewright.<kind>.allocate`` and ``.release``.
+    is taken and given back by ``tilewright.<kind>.allocate``, on the device of the first argument
+    of the function, and ``.release``.
 
     Args:
         module: functions over flat memory, whose kernels have barriers.
@@ -101,7 +102,8 @@ class _Split(Rewriter):
         size: Expr = const(stmt.dtype.itemsize, "int64")
         for extent in stmt.extents:
             size = as_expr(size * extent.astype("int64"))
-        pointer = _call(HANDLE, f"tilewright.{self._kind}.allocate", size)
+        beside = [buffer.data for buffer in self._func.buffer_map.values()][:1]
+        pointer = _call(HANDLE, f"tilewright.{self._kind}.allocate", size, *beside)
         release = _call(VOID, f"tilewright.{self._kind}.release", stmt.buffer_var)
         return LetStmt(stmt.buffer_var, pointer, seq(self(stmt.body), Evaluate(release)))
 
