@@ -15,7 +15,7 @@ import numpy as np
 
 from tilewright.driver.build_module import build as build_tensor_programs
 from tilewright.driver.object_cache import ObjectCache, default_cache, key_of, target_facts
-from tilewright.error import ArgumentError, TVMError, UnknownNameError, did_you_mean
+from tilewright.error import ArgumentError, TargetError, TVMError, UnknownNameError, did_you_mean
 from tilewright.ir.dtype import DType
 from tilewright.ir.module import IRModule
 from tilewright.ir.op import Op
@@ -34,6 +34,7 @@ from tilewright.runtime.device import cpu
 from tilewright.runtime.module import Module
 from tilewright.runtime.ndarray import ALIGNMENT, NDArray, alias, from_dlpack
 from tilewright.target import Target
+from tilewright.target.kinds import KERNEL_KINDS
 from tilewright.tir.analysis.index_bounds import check_bounds
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.json_form import from_json, to_json
@@ -175,6 +176,7 @@ def build(
         VerifyError: for a malformed graph function.
         BoundsError: for a tensor program that certainly accesses elements outside of its buffers.
         DeviceError: for an array on a device other than a processor.
+        TargetError: for a target that is not a processor.
         LoweringError: for operators that the pipeline did not lower.
         UnknownNameError: for a call of a function that is nowhere.
     """
@@ -266,5 +268,11 @@ def _as_constant(name: str, value: Any) -> Constant:
 
 
 def _as_target(target: str | Target | None) -> Target:
-    chosen = target if target is not None else Target.current() or "llvm"
-    return chosen if isinstance(chosen, Target) else Target(chosen)
+    given = target if target is not None else Target.current() or "llvm"
+    chosen = given if isinstance(given, Target) else Target(given)
+    if chosen.kind.name in KERNEL_KINDS:
+        raise TargetError(
+            f"relax.build: graphs run on processors, not on {chosen.kind.name!r} yet; build the "
+            "tensor programs of the module for it with tvm.build, or take the target 'llvm'"
+        )
+    return chosen
