@@ -34,6 +34,32 @@ def softmax():
     return [data, topi.nn.softmax(data)]
 
 
+def long_softmax():
+    data = placeholder(3, 2, 100, name="data")
+    return [data, topi.nn.softmax(data)]
+
+
+def layer_norm():
+    data = placeholder(10, 64, name="data")
+    scale, shift = placeholder(64, name="scale"), placeholder(64, name="shift")
+    return [data, scale, shift, topi.nn.layer_norm(data, scale, shift, [1])]
+
+
+def row_sums():
+    data = placeholder(5, 4, 50, name="data")
+    return [data, topi.sum(data, [1, 2])]
+
+
+def column_sums():
+    data = placeholder(100, 20, name="data")
+    return [data, topi.sum(data, 0)]
+
+
+def long_total():
+    data = placeholder(40000, name="data", dtype="float64")
+    return [data, topi.sum(data)]
+
+
 def argmax():
     data = placeholder(20, 45, name="data")
     return [data, topi.argmax(data, 1)]
@@ -66,7 +92,7 @@ def depthwise():
 
 OPERATORS = (
     matmul_relu, convolution, batch_matmul, softmax, argmax, total, sort, cumulative_sum, pooling,
-    depthwise,
+    depthwise, long_softmax, layer_norm, row_sums, column_sums, long_total,
 )  # fmt: skip
 
 
@@ -89,6 +115,39 @@ def test_products_are_one_kernel_through_shared_memory(operator):
     assert source.count("__global__") == 1
     assert source.count("__shared__") == 2
     assert source.count("__syncthreads();") == 2
+
+
+@pytest.mark.parametrize(
+    ("operator", "threads"),
+    [(long_softmax, 64), (layer_norm, 64), (argmax, 32), (row_sums, 128), (total, 256)],
+)
+def test_what_is_done_to_a_row_is_one_kernel_whose_threads_reduce_together(operator, threads):
+    module = tvm.build(te.create_prim_func(operator()), target="opencl")
+    source = module.imported_modules[0].get_source()
+    assert source.count("__kernel") == 1
+    assert f"reqd_work_group_size({threads}, " in source
+    assert "_parts[" in source
+
+
+def test_parts_of_a_long_sum_are_a_kernel_of_many_blocks():
+    module = tvm.build(te.create_prim_func(long_total()), target="opencl")
+    source = module.imported_modules[0].get_source()
+    assert source.count("__kernel") == 2
+    assert "get_group_id(0);  // of 3" in source
+
+
+def test_rows_of_sizes_that_are_not_known():
+    n, m = te.var("n"), te.var("m")
+    data = te.placeholder((n, m), name="data")
+    func = te.create_prim_func([data, topi.nn.softmax(data)])
+    module = tvm.build(func, target="opencl")
+    assert module.imported_modules[0].get_source().count("__kernel") == 1
+    for shape in ((1, 1), (3, 50), (2, 300)):
+        values = np.random.default_rng(0).normal(size=shape).astype("float32")
+        result = tvm.nd.empty(shape, "float32", tvm.opencl(0))
+        module(tvm.nd.array(values, tvm.opencl(0)), result)
+        expected = np.exp(values) / np.exp(values).sum(1, keepdims=True)
+        np.testing.assert_allclose(result.numpy(), expected, rtol=1e-5)
 
 
 def test_a_schedule_of_tensors_gets_threads():

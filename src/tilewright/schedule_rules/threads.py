@@ -1,8 +1,8 @@
 """The default schedule for devices: loops of each block over blocks of threads.
 
 Products are made in tiles: the threads of a block copy a part of both operands into memory that
-they share, and each adds up a few rows and columns in registers. All other blocks compute an
-element per thread.
+they share, and each adds up a few rows and columns in registers. Threads of a block share long
+reductions; see `thread_rows`. All other blocks compute an element per thread.
 """
 
 from __future__ import annotations
@@ -21,20 +21,14 @@ from tilewright.schedule_rules.nest import (
     plain_nest,
 )
 from tilewright.schedule_rules.operands import find_contraction
+from tilewright.schedule_rules.thread_rows import max_threads_per_block, share_reductions
 from tilewright.target import Target
 from tilewright.tir.expr import IterType
 from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
 
-MAX_THREADS: Final = 1024
 ELEMENT_THREADS: Final = 256
 """Number of threads of a block that computes elements."""
-
-
-def max_threads_per_block(target: Target) -> int:
-    """The most threads of a block."""
-    attrs = target.attrs
-    return attrs.get("max_threads_per_block", attrs.get("max_num_threads", MAX_THREADS))
 
 
 def schedule_for_threads(sch: Schedule, blocks: Sequence[BlockRV], target: Target) -> Schedule:
@@ -53,6 +47,7 @@ def schedule_for_threads(sch: Schedule, blocks: Sequence[BlockRV], target: Targe
             others.append(block)
         else:
             sch = tiled
+    sch, others = share_reductions(sch, others, target)
     for block in others:
         sch = bind_elements(sch, block, target)
     return sch

@@ -290,7 +290,9 @@ def _is_sum_together(tree: FunctionTree, loop: For) -> bool:
     # Lanes are combined in their order, threads in any.
     if reduction is None or not (binding is None or reduction.is_order_free):
         return False
-    return _digits(leaf, _loops_from(tree, loop, leaf)) is not None
+    if _digits(leaf, _loops_from(tree, loop, leaf)) is not None:
+        return True
+    return binding is not None and runs_other_instances(leaf, tree.loops_above(leaf))
 
 
 def _hint(tree: FunctionTree, loop: For) -> str:
