@@ -18,12 +18,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tilewright.runtime import cuda_driver, device_driver, launch
+from tilewright.target.codegen.c.prelude import HALF
 
 HEADER = Path(__file__).with_name("cuda_emulation.h")
 CUDA = 2
 KERNEL = re.compile(r"__global__ void __launch_bounds__\(\d+\) (\w+)\(")
 OPTIONS = ("-std=c++17", "-O1", "-w", "-fPIC", "-ffp-contract=off", "-fno-exceptions", "-fno-rtti",
            "-fno-sanitize=undefined")  # fmt: skip
+INSTRUCTION = re.compile(r'asm\("([\w.]+) %0, %1;" : "=\w"\((\w+)\) : "\w"\((\w+)\)\);')
+INSTRUCTIONS = {"cvt.f32.f16": "tw_load_f16", "cvt.rn.f16.f32": "tw_store_f16"}
+"""Functions of the C of the host that compute what instructions of a GPU do."""
 Shape = ctypes.c_uint * 3
 
 
@@ -208,10 +212,11 @@ def use_emulation(monkeypatch: Any, api: EmulatedCuda) -> cuda_driver.Driver:
 @functools.lru_cache(maxsize=64)
 def compiled(sources: tuple[str, ...]) -> tuple[Source, ...]:
     """Sources in CUDA C as a library of functions that emulate their kernels."""
-    parts = [f'#include "{HEADER}"']
+    parts = [f'#include "{HEADER}"', f"namespace emulation {{ {HALF} }}"]
     for number, source in enumerate(sources):
         kernels = [f"EMULATED({name}, {number})" for name in KERNEL.findall(source)]
         text = source.replace('extern "C" ', "")  # names of other sources may be the same
+        text = INSTRUCTION.sub(emulated_instruction, text)
         parts.append("\n".join([f"namespace source_{number} {{", text, *kernels, "}"]))
     if not sources:
         return ()
@@ -221,6 +226,12 @@ def compiled(sources: tuple[str, ...]) -> tuple[Source, ...]:
         compile_library(path / "kernels.cpp", path / "kernels.so")
         library = ctypes.CDLL(str(path / "kernels.so"))
     return tuple(Source(library, number) for number in range(len(sources)))
+
+
+def emulated_instruction(match: re.Match[str]) -> str:
+    """A call in place of an instruction of a GPU."""
+    instruction, result, operand = match.groups()
+    return f"{result} = emulation::{INSTRUCTIONS[instruction]}({operand});"
 
 
 def compile_library(source: Path, library: Path) -> None:

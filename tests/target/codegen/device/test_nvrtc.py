@@ -54,6 +54,12 @@ def test_the_assembly_of_a_product_uses_shared_memory():
     assert ".maxntid 16" in assembly
 
 
+@requires_nvrtc
+def test_halves_are_converted_by_instructions():
+    assembly = kernels(PROGRAMS["half_product"]().func).get_source("ptx")
+    assert "cvt.f32.f16" in assembly
+
+
 def test_forms_of_sources():
     module = kernels(reverse())
     assert module.get_source() == module.get_source("cu") == module.get_source("cuda")

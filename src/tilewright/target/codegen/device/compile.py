@@ -165,7 +165,9 @@ def generate_kernels(kernels: Mapping[GlobalVar, PrimFunc], dialect: Dialect) ->
         write_kernel(var.name_hint, function, dialect, helpers) for var, function in kernels.items()
     ]
     functions = [
-        source.replace("static inline", dialect.helper) for source in helpers.values() if source
+        dialect.helpers.get(name, source).replace("static inline", dialect.helper)
+        for name, source in helpers.items()
+        if source
     ]
     return "\n".join([dialect.prelude, *functions, *definitions, ""])
 

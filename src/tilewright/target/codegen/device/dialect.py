@@ -24,6 +24,7 @@ class Dialect(NamedTuple):
         float_suffix: what the names of functions of float32 end with.
         bit_functions: functions that count ones and leading zeros, by ``popcount`` or ``clz`` and
             the number of bits.
+        helpers: sources of helper functions, by name, where they differ from those of the host.
         keywords: names that programs cannot have.
     """
 
@@ -39,6 +40,7 @@ class Dialect(NamedTuple):
     barrier: str
     float_suffix: str
     bit_functions: Mapping[tuple[str, int], str]
+    helpers: Mapping[str, str]
     keywords: frozenset[str]
 
     def space_of(self, scope: str) -> str:
@@ -60,6 +62,21 @@ typedef unsigned {long} uint64_t;
 #define UINT64_C(value) value##U{suffix}
 #define INT64_MIN (-INT64_C(9223372036854775807) - 1)
 """
+
+_HALF_INSTRUCTIONS: Final = """\
+static inline float tw_load_f16(uint16_t bits) {
+  float value;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+  return value;
+}
+static inline uint16_t tw_store_f16(float value) {
+  uint16_t bits;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+  return bits;
+}
+static inline float tw_round_f16(float value) { return tw_load_f16(tw_store_f16(value)); }
+"""
+"""Conversions of float16 by instructions of NVIDIA's GPUs, in place of `prelude.HALF`."""
 
 OPENCL: Final = Dialect(
     name="opencl",
@@ -89,6 +106,7 @@ OPENCL: Final = Dialect(
     barrier="barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)",
     float_suffix="",
     bit_functions={(name, bits): name for name in ("popcount", "clz") for bits in (32, 64)},
+    helpers={},
     keywords=frozenset(
         """
         kernel global local constant private half uchar ushort uint ulong barrier generic pipe
@@ -128,6 +146,7 @@ CUDA: Final = Dialect(
         ("clz", 32): "__clz",
         ("clz", 64): "__clzll",
     },
+    helpers={"f16": _HALF_INSTRUCTIONS},
     keywords=frozenset(
         """
         alignas alignof and and_eq asm bitand bitor catch char16_t char32_t char8_t class co_await
