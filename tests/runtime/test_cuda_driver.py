@@ -57,6 +57,11 @@ def test_a_device_that_is_not_there(api):
         tvm.nd.empty((3,), "float32", tvm.cuda(7))
 
 
+def test_sizes_of_memory(api):
+    assert tvm.cuda(1).total_global_memory == EmulatedCuda.MEMORY
+    assert tvm.cuda(7).total_global_memory is None
+
+
 def test_too_much_memory(api):
     with pytest.raises(AllocationError, match=r"no memory for 4294967296 bytes on cuda\(0\)"):
         tvm.nd.empty((1 << 30,), "float32", tvm.cuda(0))
@@ -197,7 +202,7 @@ def test_the_functions_of_cuda_bindings_take_these_arguments(api):
     tvm.build(PROGRAMS["softmax"]().func, target="cuda")(array, array)
     with pytest.raises(AllocationError):
         tvm.nd.empty((1 << 30,), "float32", tvm.cuda(0))
-    assert tvm.runtime.device_driver.driver_of(2).memory_size(0) > 0
+    assert tvm.cuda(0).total_global_memory
     tvm.cuda(0).sync()
     del array
     gc.collect()

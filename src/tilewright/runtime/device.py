@@ -76,7 +76,12 @@ class Device(core.Device):
     @property
     def total_global_memory(self) -> int | None:
         """Bytes of memory of the device; None for one that is not here, or does not tell."""
-        return self._memory("SC_PHYS_PAGES")
+        if self.device_type == CPU:
+            return self._memory("SC_PHYS_PAGES")
+        try:
+            return driver_of(self, "total_global_memory").memory_size(self.device_id)
+        except DeviceError:
+            return None
 
     @property
     def available_global_memory(self) -> int | None:
