@@ -2,7 +2,8 @@
 //
 // Threads and blocks run in an order that a seed decides, another one between each two barriers, so
 // that threads which rely on an order without a barrier compute other numbers. That some threads end
-// and others wait at a barrier, or that they wait at different ones, is reported.
+// and others wait at a barrier, or that they wait at different ones, is reported. Shared memory is
+// filled with NaN before each block.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +17,7 @@
 #define __global__
 #define __device__
 #define __launch_bounds__(threads)
-#define __shared__ static
+#define __shared__ static __attribute__((section("emulated_shared")))
 #define __syncthreads() emulation::wait(__LINE__)
 
 inline float rsqrtf(float x) { return 1 / sqrtf(x); }
@@ -33,6 +34,10 @@ struct Place {
 };
 
 static Place blockIdx, threadIdx;
+
+// The linker gives the bounds of a section these names, if there is one.
+extern "C" __attribute__((weak, visibility("hidden"))) char __start_emulated_shared[];
+extern "C" __attribute__((weak, visibility("hidden"))) char __stop_emulated_shared[];
 
 namespace emulation {
 
@@ -95,6 +100,7 @@ inline int run_phase(Thread* threads, unsigned* order, unsigned count, char* mes
 
 inline int run_block(Thread* threads, unsigned* order, char* stacks, Place shape, char* message) {
   unsigned count = shape.count();
+  memset(__start_emulated_shared, 0xff, __stop_emulated_shared - __start_emulated_shared);
   for (unsigned i = 0; i < count; ++i) {
     Thread& thread = threads[i];
     getcontext(&thread.context);
