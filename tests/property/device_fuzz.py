@@ -6,6 +6,7 @@ import random
 from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ import tilewright as tvm
 from tilewright.error import CodegenError, LoweringError
 from tilewright.ir import IRModule
 from tilewright.runtime import Device, Module
+from tilewright.schedule_rules import thread_rows
 from tilewright.schedule_rules.eligible import lacks_threads
 from tilewright.schedule_rules.nest import attempt
 from tilewright.tir import PrimFunc, Schedule
@@ -60,8 +62,11 @@ def random_device_case(seed: int) -> DeviceCase | None:
         return None
     expected = arguments_of(func, seed)
     interpret(func, *expected)
-    kind = rng.choice(("default", "bound"))
-    program = func if kind == "default" else with_random_threads(func, rng)
+    kind = rng.choice(("default", "default", "bound", "bound", "bound"))
+    if kind == "bound":
+        program = with_random_threads(func, rng)
+    else:
+        program = func if rng.random() < 0.5 else with_shared_rows(func)
     return DeviceCase(seed, case.source, func, kind, program, expected)
 
 
@@ -155,6 +160,13 @@ def with_random_threads(func: PrimFunc, rng: random.Random) -> PrimFunc:
             place = outer[0] if outer else block
             sch = attempt(sch, lambda s, p=place: s.bind(s.add_unit_loop(p), "threadIdx.x")) or sch
     return sch.mod["main"]
+
+
+def with_shared_rows(func: PrimFunc) -> PrimFunc:
+    """A program with the default schedule of a device for which short rows are long."""
+    small = {"WARP": 2, "PART": 4, "BLOCK_THREADS": 8, "ROW_THREADS": 4, "SHARED_BYTES": 64}
+    with mock.patch.multiple(thread_rows, **small):
+        return tvm.default_schedule(func, "opencl").mod["main"]
 
 
 def with_shared_reduction(sch: Schedule, block: BlockRV, rng: random.Random) -> Schedule:

@@ -12,8 +12,9 @@ from tests.target.codegen.device.programs import PROGRAMS, assert_computes, matm
 
 import tilewright as tvm
 from tilewright import te
-from tilewright.error import ArgumentValueError, DeviceError
+from tilewright.error import ArgumentValueError, DeviceError, LoweringError
 from tilewright.runtime import device_driver
+from tilewright.script import tir as T
 
 DEVICE = tvm.opencl(0)
 
@@ -126,6 +127,31 @@ def test_several_kernels_with_memory_in_between():
     module(on_device(values), result)
     gc.collect()
     assert len(device_driver.driver_of(4)._memory) == before
+
+
+def test_shared_memory_that_is_allocated_around_a_kernel():
+    @T.prim_func
+    def once(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+        shared = T.allocate([8], "float32", "shared")
+        cells = T.Buffer((8,), data=shared, scope="shared")
+        for i in T.thread_binding(8, thread="threadIdx.x"):
+            cells[i] = A[i]
+            B[i] = cells[7 - i]
+
+    @T.prim_func
+    def twice(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+        shared = T.allocate([8], "float32", "shared")
+        cells = T.Buffer((8,), data=shared, scope="shared")
+        for i in T.thread_binding(8, thread="threadIdx.x"):
+            cells[i] = A[i]
+        for i in T.thread_binding(8, thread="threadIdx.x"):
+            B[i] = cells[7 - i]
+
+    values, result = np.arange(8, dtype="float32"), on_device(np.zeros(8, "float32"))
+    tvm.build(once, target="opencl")(on_device(values), result)
+    np.testing.assert_array_equal(result.numpy(), values[::-1])
+    with pytest.raises(LoweringError, match="shared is in shared memory, which is gone after"):
+        tvm.build(twice, target="opencl")
 
 
 def test_sizes_are_known_when_it_runs():

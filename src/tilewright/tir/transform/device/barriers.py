@@ -89,15 +89,16 @@ class _Kernels(Rewriter):
         axes, body = axes_and_body(stmt)
         refuse_lost_updates(body, axes)
         changed = _Barriers(axes).inserted(body)
-        return _with_body(stmt, body, changed)
+        return with_body(stmt, changed)
 
 
-def _with_body(stmt: Stmt, body: Stmt, changed: Stmt) -> Stmt:
-    """The attributes of a kernel around another body."""
-    if stmt is body:
-        return changed
-    assert isinstance(stmt, AttrStmt)
-    return stmt.replace(body=_with_body(stmt.body, body, changed))
+def with_body(kernel: Stmt, body: Stmt) -> Stmt:
+    """A kernel of the same axes that does something else."""
+    if not is_axis(kernel):
+        return body
+    assert isinstance(kernel, AttrStmt)
+    inner = with_body(kernel.body, body)
+    return kernel if inner is kernel.body else kernel.replace(body=inner)
 
 
 class _Scan:

@@ -26,7 +26,7 @@ from tilewright.ir.op import Op
 from tilewright.ir.rewrite import Rewriter, Visitor
 from tilewright.ir.structural import structural_hash
 from tilewright.ir.unique_names import UniqueNames
-from tilewright.tir.buffer import BufferLoad
+from tilewright.tir.buffer import BufferLoad, storage_scope
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import (
     Allocate,
@@ -40,7 +40,7 @@ from tilewright.tir.stmt import (
     seq,
 )
 from tilewright.tir.transform.device import KERNEL_SYMBOL, LAUNCH_AXES
-from tilewright.tir.transform.device.barriers import axes_and_body, is_axis
+from tilewright.tir.transform.device.barriers import axes_and_body, is_axis, with_body
 
 PACKED: Final = "tir.tvm_call_packed"
 
@@ -79,26 +79,47 @@ class _Split(Rewriter):
         self.kernels: dict[GlobalVar, PrimFunc] = {}
         self._name, self._func, self._names = name, func, names
         self._kind, self._prefix = kind, prefix
+        self._inside: dict[Var, Allocate] = {}  # what belongs to the threads of some kernel
+        self._kernel_of: dict[Var, str] = {}
 
     def AttrStmt(self, stmt: AttrStmt) -> Stmt:
         if not is_axis(stmt):
             return stmt.map_children(self)
         name = self._names.unique(f"{self._name}_kernel")
-        axes, _ = axes_and_body(stmt)
-        params = free_variables(stmt, [p.data for p in self._func.buffer_map.values()])
+        axes, body = axes_and_body(stmt)
+        kernel = with_body(stmt, self._with_memory(name, body))
+        params = free_variables(kernel, [p.data for p in self._func.buffer_map.values()])
         attrs = {
             "global_symbol": name,
             "tir.noalias": self._func.attrs.get("tir.noalias", False),
             LAUNCH_AXES: [axis.tag for axis in axes],
             KERNEL_SYMBOL: self._prefix + name,
         }
-        self.kernels[GlobalVar(name)] = PrimFunc(tuple(params), stmt, None, {}, attrs)
+        self.kernels[GlobalVar(name)] = PrimFunc(tuple(params), kernel, None, {}, attrs)
         extents = (axis.extent for axis in axes)
         return Evaluate(_call(VOID, self._prefix + name, *params, *extents))
 
     # --- memory -----------------------------------------------------------------------------
 
+    def _with_memory(self, kernel: str, body: Stmt) -> Stmt:
+        """What a kernel does, with the memory of its threads that was allocated around it."""
+        for var in free_variables(body, []) if self._inside else ():
+            allocation = self._inside.get(var)
+            if allocation is None:
+                continue
+            if self._kernel_of.setdefault(var, kernel) != kernel:
+                raise LoweringError(
+                    f"{self._name}: {var.name} is in {storage_scope(var)} memory, which is gone "
+                    "after a kernel, and two kernels use it; compute both in the same loop over "
+                    "blocks, or leave it in global memory"
+                )
+            body = allocation.replace(body=body)
+        return body
+
     def Allocate(self, stmt: Allocate) -> Stmt:
+        if storage_scope(stmt.buffer_var) != "global":
+            self._inside[stmt.buffer_var] = stmt
+            return self(stmt.body)
         size: Expr = const(stmt.dtype.itemsize, "int64")
         for extent in stmt.extents:
             size = as_expr(size * extent.astype("int64"))
