@@ -185,9 +185,16 @@ def test_the_same_kernels_in_cuda():
 
 
 RACES = """
+import sys
 import numpy as np
 import tilewright as tvm
+from tests.schedule_rules.test_threads import column_sums, layer_norm, long_softmax
+from tilewright.target.codegen.device import dialect
 from tests.runtime.test_cross_thread_reduction import argmax, factored, normalized, rows, te
+
+if sys.argv[1] == "without barriers":
+    changed = dialect.OPENCL._replace(barrier="mem_fence(CLK_LOCAL_MEM_FENCE)")
+    dialect.DIALECTS["opencl"] = changed
 
 def run(module, *shapes):
     arrays = [tvm.nd.array(np.ones(s, d), tvm.opencl(0)) for d, s in shapes]
@@ -199,15 +206,20 @@ run([rows(te.sum, (4, 20), 6, 2)], (f, (4, 20)), (f, 4))
 run([argmax((2, 20), 8)], (f, (2, 20)), ("int32", 2), (f, 2))
 run([normalized((2, 20), 8)], (f, (2, 20)), (f, (2, 20)))
 run(factored(), (f, (4, 20)), (f, 4))
+run([te.create_prim_func(column_sums())], (f, (100, 20)), (f, 20))
+run([te.create_prim_func(layer_norm())], (f, (10, 64)), (f, 64), (f, 64), (f, (10, 64)))
+run([te.create_prim_func(long_softmax())], (f, (3, 2, 100)), (f, (3, 2, 100)))
 """
 
 
-def test_a_simulator_finds_no_races(tmp_path):
+@pytest.mark.parametrize("case", ["with barriers", "without barriers"])
+def test_a_simulator_finds_races_where_barriers_are_missing(tmp_path, case):
     log = tmp_path / "log"
     environment = {
         **os.environ, "OCLGRIND_DATA_RACES": "1", "OCLGRIND_LOG": str(log),
         "TILEWRIGHT_OPENCL_DEVICE": "oclgrind",
     }  # fmt: skip
-    subprocess.run([sys.executable, "-c", RACES], check=True, env=environment)
+    subprocess.run([sys.executable, "-c", RACES, case], check=True, env=environment)
     found = log.read_text() if log.exists() else ""
-    assert not found, found[:2000]
+    assert ("data race" in found) is (case == "without barriers"), found[:2000]
+    assert "Invalid" not in found, found[:2000]
