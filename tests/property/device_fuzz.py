@@ -145,9 +145,10 @@ def script(program: PrimFunc) -> str:
 def with_random_threads(func: PrimFunc, rng: random.Random) -> PrimFunc:
     """A program with random loops bound, and each nest of loops in a thread at least."""
     sch = Schedule(IRModule({"main": func}), error_render_level="none")
-    root = sch.get_block("root")
-    blocks = sch.get_child_blocks(root)
-    for block in blocks:
+    for block in sch.get_child_blocks(sch.get_block("root")):
+        if rng.random() < 0.3:
+            sch = attempt(sch, partial(share_operand, rng, block)) or sch
+    for block in sch.get_child_blocks(sch.get_block("root")):
         if rng.random() < 0.5:
             sch = with_shared_reduction(sch, block, rng)
         loops = sch.get_loops(block)
@@ -167,6 +168,16 @@ def with_shared_rows(func: PrimFunc) -> PrimFunc:
     small = {"WARP": 2, "PART": 4, "BLOCK_THREADS": 8, "ROW_THREADS": 4, "SHARED_BYTES": 64}
     with mock.patch.multiple(thread_rows, **small):
         return tvm.default_schedule(func, "opencl").mod["main"]
+
+
+def share_operand(rng: random.Random, block: BlockRV, sch: Schedule) -> None:
+    """Let a block read an operand from shared memory, into which it is copied at a loop."""
+    copy = sch.cache_read(block, 0, "shared")
+    loops = sch.get_loops(block)
+    sch.compute_at(copy, rng.choice(loops))
+    for loop in sch.get_loops(copy)[-2:]:
+        if rng.random() < 0.4:
+            bind_randomly(rng, loop, rng.choice(AXES), 0.3, sch)
 
 
 def with_shared_reduction(sch: Schedule, block: BlockRV, rng: random.Random) -> Schedule:

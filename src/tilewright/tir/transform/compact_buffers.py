@@ -36,7 +36,12 @@ from tilewright.tir.transform.building.allocations import (
     allocation,
     with_alignments,
 )
-from tilewright.tir.transform.building.scoped_visitor import Loop, ScopedVisitor, is_fixed
+from tilewright.tir.transform.building.scoped_visitor import (
+    Loop,
+    ScopedVisitor,
+    is_fixed,
+    is_thread_of_block,
+)
 
 Sides = tuple[IntervalSet, ...]
 """The values of each index."""
@@ -59,7 +64,7 @@ class AccessedBoxes(ScopedVisitor):
     def Allocate(self, stmt: Allocate) -> None:
         # A block of threads has one piece of shared memory, for all accesses of all its threads.
         is_shared = storage_scope(stmt.buffer_var).startswith("shared")
-        threads = [loop for loop in self.loops if is_shared and loop.axis.startswith("threadIdx")]
+        threads = [loop for loop in self.loops if is_shared and is_thread_of_block(loop.axis)]
         scope = _Scope(threads, len(self.loops), len(self.unknown))
         self._scopes[stmt.buffer_var] = scope
         self.visit_children(stmt)

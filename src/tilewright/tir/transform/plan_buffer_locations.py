@@ -28,6 +28,7 @@ from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import Allocate, AttrStmt, DeclBuffer, For, ForKind, Stmt, While
 from tilewright.tir.transform.analysis.memory_uses import MemoryUses, Mentions, allocates
 from tilewright.tir.transform.analysis.reaching_definitions import defines_what_it_reads
+from tilewright.tir.transform.building.scoped_visitor import is_thread_of_block
 from tilewright.tir.transform.building.statements import statements
 
 
@@ -186,11 +187,9 @@ def shares_memory(loop: For, buffer: Buffer) -> bool:
 
     They execute the loops inside of it together, so the memory may be that of an iteration of one.
     """
-    return (
-        loop.thread_binding is not None
-        and loop.thread_binding.thread_tag.startswith("threadIdx")
-        and buffer.scope().startswith("shared")
-    )
+    if loop.thread_binding is None or not buffer.scope().startswith("shared"):
+        return False
+    return is_thread_of_block(loop.thread_binding.thread_tag)
 
 
 class _Move(Rewriter):

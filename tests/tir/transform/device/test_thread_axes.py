@@ -131,3 +131,22 @@ def test_unknown_axes_are_refused():
 
     with pytest.raises(LoweringError, match=r"'threadIdx.w'"):
         unify_thread_axes(kernel)
+
+
+@pytest.mark.parametrize(
+    ("scope", "axis", "owner"),
+    [("shared", "blockIdx.x", "block"), ("local", "threadIdx.x", "thread")],
+)
+def test_memory_that_each_has_for_itself_is_not_used_together(scope, axis, owner):
+    @T.prim_func
+    def kernel(A: T.Buffer((4, 8), "float32"), B: T.Buffer((4, 8), "float32")):
+        for i in T.thread_binding(4, thread="threadIdx.y"):
+            memory = T.allocate([8], "float32", scope)
+            cells = T.Buffer((8,), data=memory, scope=scope)
+            for j in T.thread_binding(8, thread=axis):
+                cells[j] = A[i, j]
+            for j in T.thread_binding(8, thread=axis):
+                B[i, j] = cells[7 - j]
+
+    with pytest.raises(LoweringError, match=f"each {owner} has memory of scope '{scope}'"):
+        unify_thread_axes(kernel)

@@ -131,6 +131,11 @@ class ScopedVisitor(Visitor):
             self.visit_children(call)
 
 
+def is_thread_of_block(axis: str) -> bool:
+    """Whether an axis is one of the threads of a block, or of virtual ones."""
+    return axis.startswith(("threadIdx", "vthread", "cthread"))
+
+
 def negation(condition: Expr) -> Expr:
     """The opposite of `condition`: of a comparison, a comparison."""
     condition = without_likely(condition)

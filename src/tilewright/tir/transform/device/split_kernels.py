@@ -81,6 +81,14 @@ class _Split(Rewriter):
         self._kind, self._prefix = kind, prefix
         self._inside: dict[Var, Allocate] = {}  # what belongs to the threads of some kernel
         self._kernel_of: dict[Var, str] = {}
+        self._loops = 0  # number of loops of the host around the present place
+        self._depths: dict[Var, int] = {}
+
+    def For(self, loop: For) -> Stmt:
+        self._loops += 1
+        changed = loop.map_children(self)
+        self._loops -= 1
+        return changed
 
     def AttrStmt(self, stmt: AttrStmt) -> Stmt:
         if not is_axis(stmt):
@@ -107,18 +115,19 @@ class _Split(Rewriter):
             allocation = self._inside.get(var)
             if allocation is None:
                 continue
-            if self._kernel_of.setdefault(var, kernel) != kernel:
+            is_kept = self._depths[var] != self._loops  # from one launch to the next
+            if is_kept or self._kernel_of.setdefault(var, kernel) != kernel:
                 raise LoweringError(
                     f"{self._name}: {var.name} is in {storage_scope(var)} memory, which is gone "
-                    "after a kernel, and two kernels use it; compute both in the same loop over "
-                    "blocks, or leave it in global memory"
+                    f"after a kernel, and {'several launches' if is_kept else 'two kernels'} use "
+                    "it; compute all in the same loop over blocks, or leave it in global memory"
                 )
             body = allocation.replace(body=body)
         return body
 
     def Allocate(self, stmt: Allocate) -> Stmt:
         if storage_scope(stmt.buffer_var) != "global":
-            self._inside[stmt.buffer_var] = stmt
+            self._inside[stmt.buffer_var], self._depths[stmt.buffer_var] = stmt, self._loops
             return self(stmt.body)
         size: Expr = const(stmt.dtype.itemsize, "int64")
         for extent in stmt.extents:

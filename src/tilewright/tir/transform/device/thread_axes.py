@@ -27,12 +27,13 @@ from tilewright.error import LoweringError
 from tilewright.ir.arithmetic import logical_and
 from tilewright.ir.convert import as_expr, const
 from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
-from tilewright.ir.rewrite import Rewriter
+from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.ir.structural import structural_equal
-from tilewright.tir.buffer import Range
+from tilewright.tir.buffer import BufferLoad, Range, storage_scope
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import (
+    Allocate,
     AttrStmt,
     BufferStore,
     Evaluate,
@@ -96,6 +97,7 @@ class _Kernels(Rewriter):
     def For(self, loop: For) -> Stmt:
         if not is_bound(loop):
             return _in_order(loop.map_children(self))
+        _require_own_memory(loop)
         axes = {axis.tag: axis for axis in axes_of(loop)}
         body = _Threads(axes)(loop)
         for tag in reversed(AXES):
@@ -104,6 +106,37 @@ class _Kernels(Rewriter):
                 node = IterVar(Range.from_extent(axis.extent), axis.var, IterType.THREAD_INDEX, tag)
                 body = AttrStmt(node, THREAD_EXTENT, axis.extent, body)
         return body
+
+
+def _require_own_memory(kernel: Stmt) -> None:
+    """Refuse memory of a block, or of a thread, that several blocks or threads use together.
+
+    Such memory is there once for each of them, whatever is outside of their loops.
+    """
+    for stmt in statements(kernel):
+        if not isinstance(stmt, Allocate):
+            continue
+        memory, scope = stmt.buffer_var, storage_scope(stmt.buffer_var)
+        is_of_block = scope.startswith("shared")
+        if not is_of_block and not scope.startswith("local"):
+            continue
+        axes = BLOCKS if is_of_block else (*BLOCKS, *THREADS)
+        for loop in statements(stmt.body):
+            if not isinstance(loop, For) or not is_bound(loop) or tag_of(loop) not in axes:
+                continue
+            if _uses(loop, memory):
+                raise LoweringError(
+                    f"each {'block' if is_of_block else 'thread'} has {memory.name} of scope "
+                    f"{scope!r} for itself, but loop {loop.loop_var.name} inside of the part in "
+                    f"which it is used is bound to {tag_of(loop)}: bind loops around all its uses"
+                )
+
+
+def _uses(stmt: Stmt, memory: Var) -> bool:
+    return any(
+        isinstance(node, (BufferLoad, BufferStore)) and node.buffer.data is memory
+        for node in walk(stmt)
+    )
 
 
 def axes_of(kernel: For) -> Iterator[Axis]:
