@@ -20,7 +20,7 @@ The loops around are ``thread_extent`` attributes afterwards, the blocks first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from tilewright.error import LoweringError
@@ -33,7 +33,6 @@ from tilewright.tir.buffer import BufferLoad, Range, storage_scope
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import (
-    Allocate,
     AttrStmt,
     BufferStore,
     Evaluate,
@@ -108,35 +107,48 @@ class _Kernels(Rewriter):
         return body
 
 
-def _require_own_memory(kernel: Stmt) -> None:
-    """Refuse memory of a block, or of a thread, that several blocks or threads use together.
+def _require_own_memory(kernel: For) -> None:
+    """Refuse memory of a block, or of a thread, that several of them would use together.
 
-    Such memory is there once for each of them, whatever is outside of their loops.
+    Such memory is there once for each of them. So a loop over blocks or threads has all of its
+    uses, or none.
     """
-    for stmt in statements(kernel):
-        if not isinstance(stmt, Allocate):
+    uses = _uses_by_memory(kernel)
+    if not uses:
+        return
+    for loop in statements(kernel):
+        if not isinstance(loop, For) or not is_bound(loop):
             continue
-        memory, scope = stmt.buffer_var, storage_scope(stmt.buffer_var)
-        is_of_block = scope.startswith("shared")
-        if not is_of_block and not scope.startswith("local"):
-            continue
-        axes = BLOCKS if is_of_block else (*BLOCKS, *THREADS)
-        for loop in statements(stmt.body):
-            if not isinstance(loop, For) or not is_bound(loop) or tag_of(loop) not in axes:
-                continue
-            if _uses(loop, memory):
+        for memory, inside in _uses_by_memory(loop).items():
+            if len(inside) < len(uses[memory]) and _divides(loop, memory, inside):
+                scope = storage_scope(memory)
+                owner = "block" if scope.startswith("shared") else "thread"
                 raise LoweringError(
-                    f"each {'block' if is_of_block else 'thread'} has {memory.name} of scope "
-                    f"{scope!r} for itself, but loop {loop.loop_var.name} inside of the part in "
-                    f"which it is used is bound to {tag_of(loop)}: bind loops around all its uses"
+                    f"each {owner} has {memory.name} of scope {scope!r} for itself, but loop "
+                    f"{loop.loop_var.name}, which is bound to {tag_of(loop)}, has a part of its "
+                    "uses only: bind a loop around all of them"
                 )
 
 
-def _uses(stmt: Stmt, memory: Var) -> bool:
-    return any(
-        isinstance(node, (BufferLoad, BufferStore)) and node.buffer.data is memory
-        for node in walk(stmt)
+def _divides(loop: For, memory: Var, inside: Sequence[BufferLoad | BufferStore]) -> bool:
+    """Whether the iterations of a bound loop have each their own memory, and use parts of it."""
+    if tag_of(loop) in BLOCKS:
+        return True
+    # What does not depend on the thread is the same in the memory of all threads.
+    return storage_scope(memory).startswith("local") and any(
+        loop.loop_var in variables_of(index) for access in inside for index in access.indices
     )
+
+
+def _uses_by_memory(stmt: Stmt) -> dict[Var, list[BufferLoad | BufferStore]]:
+    """The accesses to memory that blocks or threads have for themselves."""
+    found: dict[Var, list[BufferLoad | BufferStore]] = {}
+    for node in walk(stmt):
+        if isinstance(node, (BufferLoad, BufferStore)) and node.buffer.scope().startswith(
+            ("shared", "local")
+        ):
+            found.setdefault(node.buffer.data, []).append(node)
+    return found
 
 
 def axes_of(kernel: For) -> Iterator[Axis]:
