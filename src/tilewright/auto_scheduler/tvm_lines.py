@@ -25,9 +25,7 @@ from tilewright.auto_scheduler.workload_registry import registered
 from tilewright.error import RecordError, TVMError
 from tilewright.target import Target
 from tilewright.te.schedule.within import unapplied_trace
-from tilewright.tir.schedule import Instruction
-from tilewright.tir.schedule.traces.instruction import InstructionKind
-from tilewright.tune.candidate import entry_function
+from tilewright.tune.candidate import end_decisions, entry_function
 from tilewright.tune.database import TuningRecord
 from tilewright.tune.database.base import SkippedLine
 from tilewright.tune.database.line_file import Line, LineFile
@@ -105,8 +103,7 @@ def record_of(form: Any, machine: Mapping[str, Any] = MappingProxyType({})) -> T
     if not state.is_decided:
         raise RecordError("the lengths of a split are not decided")
     trace = unapplied_trace(state.schedule, "main")
-    # As in the candidates of a search, so that equal ones are found to be equal.
-    trace.append(Instruction.of(InstructionKind.get("enter_postproc"), {}, (), False))
+    end_decisions(trace)
     kind = line.error_no.kind
     return TuningRecord(
         trace,

@@ -13,8 +13,7 @@ from tilewright.autotvm.task.task import Task, known_task
 from tilewright.autotvm.task.workload import hashable
 from tilewright.autotvm.template_step import config_of, template_trace
 from tilewright.error import TVMError
-from tilewright.tir.schedule import Instruction
-from tilewright.tir.schedule.traces.instruction import InstructionKind
+from tilewright.tune.candidate import end_decisions
 from tilewright.tune.database import TuningRecord
 from tilewright.tune.database.base import SkippedLine
 from tilewright.tune.workload import Workload
@@ -53,8 +52,7 @@ def to_tuning_record(
     """
     task = task_of(measured)
     trace = template_trace(task, measured.config)
-    # As in the candidates of a search, so that equal ones are found to be equal.
-    trace.append(Instruction.of(InstructionKind.get("enter_postproc"), {}, (), False))
+    end_decisions(trace)
     kind = MeasureErrorNo(result.error_no).kind
     return TuningRecord(
         trace.as_json(),

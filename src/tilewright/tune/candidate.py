@@ -12,11 +12,12 @@ from tilewright.ir.expr import IntImm
 from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.schedule_rules.operands import CONSTANT_PARAMS
 from tilewright.tir.function import PrimFunc
+from tilewright.tir.schedule.traces.instruction import Instruction, InstructionKind
 from tilewright.tir.transform.lift_copies import lift_copies
 from tilewright.tune.measure.arguments import packer_of
 
 if TYPE_CHECKING:
-    from tilewright.tir.schedule.schedule import Schedule
+    from tilewright.tir.schedule import Schedule, Trace
 
 
 class ArgInfo:
@@ -144,6 +145,11 @@ class MeasureCandidate:
 
     def __repr__(self) -> str:
         return f"MeasureCandidate({len(self.sch.trace)} instructions, {self.args_info})"
+
+
+def end_decisions(trace: Trace) -> None:
+    """End a trace as the search ends those of its candidates, so that equal ones are equal."""
+    trace.append(Instruction.of(InstructionKind.get("enter_postproc"), {}, (), False))
 
 
 def entry_function(mod: IRModule) -> PrimFunc:
