@@ -123,6 +123,15 @@ class Builder:
         return BUILDERS.make(kind, *args, **kwargs)
 
 
+class StreamingBuilder(Builder):
+    """A builder that has results early. Subclasses define `stream`."""
+
+    def build(self, build_inputs: Sequence[BuilderInput]) -> list[BuilderResult]:
+        """Build all of them; the results are in the order of the inputs."""
+        results = dict(self.stream(build_inputs))
+        return [results[position] for position in range(len(build_inputs))]
+
+
 BUILDERS: Final = Registry[Builder]("builder")
 """The builders by name."""
 

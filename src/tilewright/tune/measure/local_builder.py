@@ -14,7 +14,12 @@ from tilewright.error import ArgumentValueError, TVMError
 from tilewright.tune.interrupts import deferred
 from tilewright.tune.measure.affinity import other_cores
 from tilewright.tune.measure.build_worker import BuildRequest, BuildSettings
-from tilewright.tune.measure.interfaces import BUILDERS, Builder, BuilderInput, BuilderResult
+from tilewright.tune.measure.interfaces import (
+    BUILDERS,
+    BuilderInput,
+    BuilderResult,
+    StreamingBuilder,
+)
 from tilewright.tune.measure.process import (
     Child,
     ChildDiedError,
@@ -49,7 +54,7 @@ class _Build(NamedTuple):
 
 
 @BUILDERS.add("local")
-class LocalBuilder(Builder):
+class LocalBuilder(StreamingBuilder):
     """Builds in processes of this machine.
 
     A candidate that takes too long to build, or breaks the compiler, costs its process, which is
@@ -89,11 +94,6 @@ class LocalBuilder(Builder):
         self._idle: list[Child] = []
         self._finalizer = weakref.finalize(self, _end_all, self._idle)
         shared_fork_server()  # starts in the background
-
-    def build(self, build_inputs: Sequence[BuilderInput]) -> list[BuilderResult]:
-        """Build all of them; the results are in the order of the inputs."""
-        results = dict(self.stream(build_inputs))
-        return [results[position] for position in range(len(build_inputs))]
 
     def stream(self, build_inputs: Sequence[BuilderInput]) -> Iterator[tuple[int, BuilderResult]]:
         """The results with the positions of their inputs, each as soon as it is there."""

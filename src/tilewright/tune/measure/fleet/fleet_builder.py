@@ -15,15 +15,15 @@ from tilewright.tune.measure.fleet.opening import LazyPool
 from tilewright.tune.measure.fleet.tasks import BuildTask, Built
 from tilewright.tune.measure.interfaces import (
     CANCELLED,
-    Builder,
     BuilderInput,
     BuilderResult,
     Future,
+    StreamingBuilder,
 )
 from tilewright.tune.measure.process.requests import dumps, error_text
 
 
-class FleetBuilder(Builder):
+class FleetBuilder(StreamingBuilder):
     """Builds in processes of other machines; what they build comes back as files.
 
     Args:
@@ -39,11 +39,6 @@ class FleetBuilder(Builder):
         self._pool = pool
         self._directory = tempfile.mkdtemp(prefix="tilewright-fleet-")
         self._finalizer = weakref.finalize(self, shutil.rmtree, self._directory, True)
-
-    def build(self, build_inputs: Sequence[BuilderInput]) -> list[BuilderResult]:
-        """Build all of them; the results are in the order of the inputs."""
-        results = dict(self.stream(build_inputs))
-        return [results[position] for position in range(len(build_inputs))]
 
     def stream(self, build_inputs: Sequence[BuilderInput]) -> Iterator[tuple[int, BuilderResult]]:
         """The results with the positions of their inputs, each as soon as it is there."""
