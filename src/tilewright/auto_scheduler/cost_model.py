@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -71,20 +70,16 @@ class XGBModel(cost_model.XGBModel):
             context = TuneContext(first.workload.mod, target=first.target)
             candidates, results = KnownTrials(TaskRecord(context), database).valid()
             self.update(context, candidates, results)
-            self._read.update(map(_form, candidates))
+            self._read.update(candidate.form for candidate in candidates)
 
     def update(self, context: Any, candidates: Sequence[Any], results: Sequence[Any]) -> None:
         """Learn from measurements; those that were read from a log count once."""
         new = [
             (candidate, result)
             for candidate, result in zip(candidates, results, strict=True)
-            if not self._read or _form(candidate) not in self._read
+            if not self._read or candidate.form not in self._read
         ]
         if new:
             super().update(context, *map(list, zip(*new, strict=True)))
             if self._model_file is not None:
                 self.save(self._model_file)
-
-
-def _form(candidate: Any) -> str:
-    return json.dumps(candidate.sch.trace.as_json())

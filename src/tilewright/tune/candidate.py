@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -142,6 +143,11 @@ class MeasureCandidate:
         from tilewright.tune.candidate import deployed
 
         return deployed(self.sch.mod)
+
+    @property
+    def form(self) -> str:
+        """A text that is the same for candidates with the same decisions."""
+        return json.dumps(self.sch.trace.as_json())
 
     def __repr__(self) -> str:
         return f"MeasureCandidate({len(self.sch.trace)} instructions, {self.args_info})"

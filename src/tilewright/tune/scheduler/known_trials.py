@@ -59,7 +59,7 @@ class KnownTrials:
         """Candidates that are new, those that are known, and the results of the latter."""
         new, known, results = [], [], []
         for candidate in candidates:
-            found = self._results.get(_form(candidate)) if self._results else None
+            found = self._results.get(candidate.form) if self._results else None
             if found is None:
                 new.append(candidate)
             else:
@@ -91,10 +91,6 @@ class KnownTrials:
                 yield record, MeasureCandidate(sch, args_info, is_default=record.is_default)
             except RecordError as error:
                 _logger.warning("passed over %r: %s", record, error)
-
-
-def _form(candidate: MeasureCandidate) -> str:
-    return json.dumps(candidate.sch.trace.as_json())
 
 
 def _result(record: TuningRecord) -> RunnerResult:
