@@ -12,7 +12,6 @@ so the function of that name must be registered in this process; no code is in a
 from __future__ import annotations
 
 import functools
-import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -28,7 +27,7 @@ from tilewright.te.schedule.within import unapplied_trace
 from tilewright.tune.candidate import end_decisions, entry_function
 from tilewright.tune.database import TuningRecord
 from tilewright.tune.database.base import SkippedLine
-from tilewright.tune.database.line_file import Line, LineFile
+from tilewright.tune.database.line_file import LineFile
 from tilewright.tune.database.tvm_lines import read_target
 from tilewright.tune.measure import MeasureErrorNo
 from tilewright.tune.workload import Workload
@@ -134,24 +133,15 @@ def read_tuning_records(
     """
     found: list[TuningRecord] = []
     for line in LineFile(path).read_new():
-        if line.text.lstrip().startswith(b"#"):
-            continue  # a comment
+        if line.is_comment:
+            continue
         try:
-            record = record_of(_parsed(line), machine)
+            record = record_of(line.parsed(), machine)
             record.schedule()
             found.append(record)
         except RecordError as error:
             skipped.append(SkippedLine(Path(path), line.number, str(error)))
     return found
-
-
-def _parsed(line: Line) -> Any:
-    if line.is_torn:
-        raise RecordError("the end of the line is missing: what wrote it was killed")
-    try:
-        return json.loads(line.text)
-    except (ValueError, RecursionError):
-        raise RecordError("this is not JSON") from None
 
 
 class _Program(NamedTuple):

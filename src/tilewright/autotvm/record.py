@@ -121,10 +121,11 @@ def decode(row: str, protocol: str = "json") -> Pair:
 
 def parsed(row: str | bytes) -> RecordLine:
     """The record that a line says; see `decode`."""
-    try:
-        form = json.loads(row)
-    except (ValueError, RecursionError):
-        raise RecordError("this is not JSON") from None
+    return _read(Line(1, row if isinstance(row, bytes) else row.encode("utf-8", "surrogatepass")))
+
+
+def _read(line: Line) -> RecordLine:
+    form = line.parsed()
     _require_version(form)
     try:
         target, name, args, kwargs = form["input"]
@@ -140,7 +141,7 @@ def parsed(row: str | bytes) -> RecordLine:
         raise
     except (TypeError, ValueError, KeyError, OverflowError) as error:
         raise RecordError(f"malformed record: {error!r}") from None
-    return RecordLine(measured, result, form.get("supersedes") is True)
+    return RecordLine(measured, result, form.get("supersedes") is True, line.number)
 
 
 def require_json(protocol: str) -> None:
@@ -207,10 +208,8 @@ def read_lines(filepath: Any, skipped: list[SkippedLine]) -> list[RecordLine]:
     path, lines = _lines(filepath)
     for line in lines:
         try:
-            if line.is_torn:
-                raise RecordError("the end of the line is missing: what wrote it was killed")
-            if not line.text.lstrip().startswith(b"#"):
-                found.append(parsed(line.text)._replace(number=line.number))
+            if line.is_torn or not line.is_comment:
+                found.append(_read(line))
         except RecordError as error:
             skipped.append(SkippedLine(path, line.number, str(error)))
     return found

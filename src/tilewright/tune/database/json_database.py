@@ -120,8 +120,8 @@ class JSONDatabase(MemoryDatabase):
             (self._record_file, records, self._accept_record),
         ):
             for line in lines:
-                if line.text.lstrip().startswith(b"#"):
-                    continue  # a comment
+                if line.is_comment:
+                    continue
                 try:
                     (self._accept_either if self._is_one_file else add)(_parsed(line))
                 except RecordError as error:
@@ -270,12 +270,7 @@ def _lazily_parsed(text: bytes) -> Any:
 
 
 def _parsed(line: Line) -> dict[str, Any] | list[Any]:
-    if line.is_torn:
-        raise RecordError("the end of the line is missing: the process that wrote it was killed")
-    try:
-        form = _lazily_parsed(line.text)
-    except (ValueError, RecursionError):
-        raise RecordError("this is not JSON") from None
+    form = line.parsed(_lazily_parsed)
     if isinstance(form, list) or is_of_auto_scheduler(form):
         return form
     version = form.get("version") if isinstance(form, dict) else None

@@ -6,11 +6,11 @@ import contextlib
 import fcntl
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from tilewright.error import DatabaseError
+from tilewright.error import DatabaseError, RecordError
 
 
 class Line(NamedTuple):
@@ -25,6 +25,29 @@ class Line(NamedTuple):
     number: int
     text: bytes
     is_torn: bool = False
+
+    @property
+    def is_comment(self) -> bool:
+        """Whether it begins with ``#``."""
+        return self.text.lstrip().startswith(b"#")
+
+    def parsed(self, parse: Callable[[bytes], Any] = json.loads) -> Any:
+        """What it says.
+
+        Args:
+            parse: reads the text.
+
+        Raises:
+            RecordError: if its end is missing, or it is not JSON.
+        """
+        if self.is_torn:
+            raise RecordError(
+                "the end of the line is missing: the process that wrote it was killed"
+            )
+        try:
+            return parse(self.text)
+        except (ValueError, RecursionError):
+            raise RecordError("this is not JSON") from None
 
 
 class LineFile:
