@@ -21,8 +21,7 @@ from tilewright.tir.buffer import storage_scope
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.numerics import KERNELS
 from tilewright.tir.stmt import Allocate, AllocateConst, AssertStmt, AttrStmt, Stmt
-from tilewright.tir.transform.device.barriers import axes_and_body, is_axis
-from tilewright.tir.transform.device.thread_axes import THREADS, Axis
+from tilewright.tir.transform.device.thread_axes import THREADS, Axis, axes_and_body, is_axis
 
 emits = EmitterTable(emits_c)
 """Registers what is written otherwise than in the C of the host."""

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import product
+from operator import is_
 from typing import Final
 
 from tilewright.error import LoweringError
@@ -25,7 +26,6 @@ from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.ir.node import Node
 from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.tir.buffer import BufferLoad
-from tilewright.tir.expr import IterVar
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.op.gpu import tvm_storage_sync
 from tilewright.tir.stmt import (
@@ -43,7 +43,13 @@ from tilewright.tir.stmt import (
 )
 from tilewright.tir.transform.building.statements import statements
 from tilewright.tir.transform.device.lost_updates import refuse_lost_updates
-from tilewright.tir.transform.device.thread_axes import THREAD_EXTENT, THREADS, Axis
+from tilewright.tir.transform.device.thread_axes import (
+    THREADS,
+    Axis,
+    axes_and_body,
+    is_axis,
+    with_body,
+)
 from tilewright.tir.transform.device.thread_conflicts import (
     Access,
     ThreadConflicts,
@@ -67,21 +73,6 @@ def insert_barriers(func: PrimFunc) -> PrimFunc:
     return func.with_body(_Kernels()(func.body))
 
 
-def is_axis(stmt: Stmt) -> bool:
-    """Whether `stmt` says over which blocks or threads its body runs."""
-    return isinstance(stmt, AttrStmt) and stmt.attr_key == THREAD_EXTENT
-
-
-def axes_and_body(kernel: Stmt) -> tuple[list[Axis], Stmt]:
-    """The axes of a kernel, the outermost first, and what each thread does."""
-    axes: list[Axis] = []
-    while isinstance(kernel, AttrStmt) and is_axis(kernel):
-        assert isinstance(kernel.node, IterVar)
-        axes.append(Axis(kernel.node.thread_tag, kernel.node.var, kernel.value))
-        kernel = kernel.body
-    return axes, kernel
-
-
 class _Kernels(Rewriter):
     def AttrStmt(self, stmt: AttrStmt) -> Stmt:
         if not is_axis(stmt):
@@ -90,15 +81,6 @@ class _Kernels(Rewriter):
         refuse_lost_updates(body, axes)
         changed = _Barriers(axes).inserted(body)
         return with_body(stmt, changed)
-
-
-def with_body(kernel: Stmt, body: Stmt) -> Stmt:
-    """A kernel of the same axes that does something else."""
-    if not is_axis(kernel):
-        return body
-    assert isinstance(kernel, AttrStmt)
-    inner = with_body(kernel.body, body)
-    return kernel if inner is kernel.body else kernel.replace(body=inner)
 
 
 class _Scan:
@@ -205,7 +187,7 @@ class _Barriers:
             waiting = scan.last if scan.has_barrier else [*waiting, *scan.last]
             has_barrier |= scan.has_barrier
             parts.append(scan.stmt)
-        same = len(parts) == len(stmt.seq) and all(map(_same, parts, stmt.seq))
+        same = len(parts) == len(stmt.seq) and all(map(is_, parts, stmt.seq))
         return _Scan(stmt if same else seq(*parts), first, waiting, has_barrier)
 
     def _let(self, stmt: LetStmt) -> _Scan:
@@ -291,10 +273,6 @@ def _under(stmt: IfThenElse, scans: Sequence[_Scan], part: str) -> list[Access]:
         for number, scan in enumerate(scans)
         for access in getattr(scan, part)
     ]
-
-
-def _same(one: object, other: object) -> bool:
-    return one is other
 
 
 def _barrier() -> Stmt:

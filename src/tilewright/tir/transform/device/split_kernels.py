@@ -40,7 +40,7 @@ from tilewright.tir.stmt import (
     seq,
 )
 from tilewright.tir.transform.device import KERNEL_SYMBOL, LAUNCH_AXES
-from tilewright.tir.transform.device.barriers import axes_and_body, is_axis, with_body
+from tilewright.tir.transform.device.thread_axes import axes_and_body, is_axis, with_body
 
 PACKED: Final = "tir.tvm_call_packed"
 

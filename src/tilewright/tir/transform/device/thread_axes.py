@@ -92,6 +92,30 @@ def tag_of(loop: For) -> str:
     return loop.thread_binding.thread_tag if loop.thread_binding is not None else ""
 
 
+def is_axis(stmt: Stmt) -> bool:
+    """Whether `stmt` says over which blocks or threads its body runs."""
+    return isinstance(stmt, AttrStmt) and stmt.attr_key == THREAD_EXTENT
+
+
+def axes_and_body(kernel: Stmt) -> tuple[list[Axis], Stmt]:
+    """The axes of a kernel, the outermost first, and what each thread does."""
+    axes: list[Axis] = []
+    while isinstance(kernel, AttrStmt) and is_axis(kernel):
+        assert isinstance(kernel.node, IterVar)
+        axes.append(Axis(kernel.node.thread_tag, kernel.node.var, kernel.value))
+        kernel = kernel.body
+    return axes, kernel
+
+
+def with_body(kernel: Stmt, body: Stmt) -> Stmt:
+    """A kernel of the same axes that does something else."""
+    if not is_axis(kernel):
+        return body
+    assert isinstance(kernel, AttrStmt)
+    inner = with_body(kernel.body, body)
+    return kernel if inner is kernel.body else kernel.replace(body=inner)
+
+
 class _Kernels(Rewriter):
     def For(self, loop: For) -> Stmt:
         if not is_bound(loop):
