@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import product
-from operator import is_
 from typing import Final
 
 from tilewright.error import LoweringError
@@ -41,7 +40,7 @@ from tilewright.tir.stmt import (
     While,
     seq,
 )
-from tilewright.tir.transform.building.statements import statements
+from tilewright.tir.transform.building.statements import resequenced, statements
 from tilewright.tir.transform.device.lost_updates import refuse_lost_updates
 from tilewright.tir.transform.device.thread_axes import (
     THREADS,
@@ -187,8 +186,7 @@ class _Barriers:
             waiting = scan.last if scan.has_barrier else [*waiting, *scan.last]
             has_barrier |= scan.has_barrier
             parts.append(scan.stmt)
-        same = len(parts) == len(stmt.seq) and all(map(is_, parts, stmt.seq))
-        return _Scan(stmt if same else seq(*parts), first, waiting, has_barrier)
+        return _Scan(resequenced(stmt, parts), first, waiting, has_barrier)
 
     def _let(self, stmt: LetStmt) -> _Scan:
         if self._varies(stmt.value):
