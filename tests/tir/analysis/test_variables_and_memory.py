@@ -30,6 +30,19 @@ def test_iterators_of_blocks_and_variables_of_reductions_are_bound():
     assert [v for v in tir.analysis.undefined_vars(func.body) if v.dtype == "int32"] == []
 
 
+def test_memory_that_is_accessed_comes_from_outside_and_the_axes_of_kernels_do_not():
+    @T.prim_func
+    def func(A: T.Buffer((4,)), B: T.Buffer((4,))):
+        local = T.allocate([1], "float32", "local")
+        cell = T.Buffer((1,), data=local, scope="local")
+        i = T.launch_thread("threadIdx.x", 4)
+        cell[0] = A[i]
+        B[i] = cell[0]
+
+    pointers = [buffer.data for buffer in func.buffer_map.values()]
+    assert tir.analysis.undefined_vars(func.body) == pointers
+
+
 def test_sameness_of_expressions():
     x, y = tir.Var("x", "int32"), tir.Var("x", "int32")
     assert tir.analysis.expr_deep_equal(x + 1, x + 1)

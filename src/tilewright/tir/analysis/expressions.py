@@ -10,7 +10,9 @@ from tilewright.ir.node import Node, Role
 from tilewright.ir.op import CallEffectKind, Op
 from tilewright.ir.rewrite import walk
 from tilewright.ir.structural import structural_equal
-from tilewright.tir.substitute import variables_of
+from tilewright.tir.buffer import Buffer
+from tilewright.tir.expr import IterVar
+from tilewright.tir.stmt import DeclBuffer
 
 
 def identical(a: Node, b: Node) -> bool:
@@ -44,17 +46,28 @@ def has_effects(root: Node) -> bool:
 def undefined_vars(node: Node, defs: Sequence[Var] = ()) -> list[Var]:
     """The variables that `node` mentions and does not bind, in order of appearance.
 
+    Pointers to the memory of the buffers that it accesses are among them.
+
     Args:
         node: a statement or an expression.
         defs: variables that are bound around it.
     """
     if not isinstance(node, Node):
         raise ArgumentError(f"undefined_vars: expected a statement or an expression, got {node!r}")
-    bound = set(defs)
+    bound, found = set(defs), dict[Var, None]()
     for part in walk(node):
+        if isinstance(part, Var):
+            found[part] = None
         for field in type(part).__node_fields__:
+            value = getattr(part, field.name)
             if field.role is Role.BINDS:
-                value = getattr(part, field.name)
                 for item in value if isinstance(value, tuple) else (value,):
-                    bound.add(getattr(item, "var", item))
-    return [var for var in variables_of(node) if var not in bound]
+                    if not isinstance(item, Buffer):
+                        bound.add(getattr(item, "var", item))
+                    elif not isinstance(part, DeclBuffer):  # a view of memory
+                        bound.add(item.data)
+            elif field.role is Role.USE and isinstance(value, IterVar):
+                bound.add(value.var)  # of an attribute: the axis of a kernel
+            elif field.role is Role.USE and isinstance(value, Buffer):
+                found[value.data] = None
+    return [var for var in found if var not in bound]

@@ -14,6 +14,7 @@ axes after them, the outermost first. Memory that several kernels use is taken f
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 from tilewright.error import LoweringError
@@ -21,11 +22,11 @@ from tilewright.ir.convert import as_expr, const
 from tilewright.ir.dtype import HANDLE, VOID, DType
 from tilewright.ir.expr import Call, Expr, StringImm, Var
 from tilewright.ir.module import BaseFunc, GlobalVar, IRModule
-from tilewright.ir.node import Node
 from tilewright.ir.op import Op
-from tilewright.ir.rewrite import Rewriter, Visitor
+from tilewright.ir.rewrite import Rewriter
 from tilewright.ir.structural import structural_hash
 from tilewright.ir.unique_names import UniqueNames
+from tilewright.tir.analysis.expressions import undefined_vars
 from tilewright.tir.buffer import BufferLoad, storage_scope
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import (
@@ -72,6 +73,21 @@ def split_kernels(module: IRModule, kind: str) -> IRModule:
     return IRModule({**functions, **kernels}, module.attrs, module.global_infos)
 
 
+@dataclass
+class _ThreadMemory:
+    """Memory of the threads of some kernel, which is allocated around it.
+
+    Attributes:
+        allocation: the statement that allocates it.
+        loops: number of loops of the host around that.
+        kernel: the name of the kernel that uses it, once that is known.
+    """
+
+    allocation: Allocate
+    loops: int
+    kernel: str = ""
+
+
 class _Split(Rewriter):
     def __init__(
         self, name: str, func: PrimFunc, names: UniqueNames, kind: str, prefix: str
@@ -79,10 +95,8 @@ class _Split(Rewriter):
         self.kernels: dict[GlobalVar, PrimFunc] = {}
         self._name, self._func, self._names = name, func, names
         self._kind, self._prefix = kind, prefix
-        self._inside: dict[Var, Allocate] = {}  # what belongs to the threads of some kernel
-        self._kernel_of: dict[Var, str] = {}
+        self._memory: dict[Var, _ThreadMemory] = {}
         self._loops = 0  # number of loops of the host around the present place
-        self._depths: dict[Var, int] = {}
 
     def For(self, loop: For) -> Stmt:
         self._loops += 1
@@ -96,7 +110,9 @@ class _Split(Rewriter):
         name = self._names.unique(f"{self._name}_kernel")
         axes, body = axes_and_body(stmt)
         kernel = with_body(stmt, self._with_memory(name, body))
-        params = free_variables(kernel, [p.data for p in self._func.buffer_map.values()])
+        mentioned = dict.fromkeys(undefined_vars(kernel))
+        arguments = [buffer.data for buffer in self._func.buffer_map.values()]
+        params = [*(dict.fromkeys(a for a in arguments if a in mentioned) | mentioned)]
         attrs = {
             "global_symbol": name,
             "tir.noalias": self._func.attrs.get("tir.noalias", False),
@@ -111,23 +127,24 @@ class _Split(Rewriter):
 
     def _with_memory(self, kernel: str, body: Stmt) -> Stmt:
         """What a kernel does, with the memory of its threads that was allocated around it."""
-        for var in free_variables(body, []) if self._inside else ():
-            allocation = self._inside.get(var)
-            if allocation is None:
+        for var in undefined_vars(body) if self._memory else ():
+            memory = self._memory.get(var)
+            if memory is None:
                 continue
-            is_kept = self._depths[var] != self._loops  # from one launch to the next
-            if is_kept or self._kernel_of.setdefault(var, kernel) != kernel:
+            is_kept = memory.loops != self._loops  # from one launch to the next
+            memory.kernel = memory.kernel or kernel
+            if is_kept or memory.kernel != kernel:
                 raise LoweringError(
                     f"{self._name}: {var.name} is in {storage_scope(var)} memory, which is gone "
                     f"after a kernel, and {'several launches' if is_kept else 'two kernels'} use "
                     "it; compute all in the same loop over blocks, or leave it in global memory"
                 )
-            body = allocation.replace(body=body)
+            body = memory.allocation.replace(body=body)
         return body
 
     def Allocate(self, stmt: Allocate) -> Stmt:
         if storage_scope(stmt.buffer_var) != "global":
-            self._inside[stmt.buffer_var], self._depths[stmt.buffer_var] = stmt, self._loops
+            self._memory[stmt.buffer_var] = _ThreadMemory(stmt, self._loops)
             return self(stmt.body)
         size: Expr = const(stmt.dtype.itemsize, "int64")
         for extent in stmt.extents:
@@ -155,53 +172,3 @@ class _Split(Rewriter):
 def _call(dtype: DType, name: str, *arguments: Expr) -> Call:
     """A call of a registered function."""
     return Call(dtype, Op.get(PACKED), (StringImm(name), *arguments))
-
-
-def free_variables(stmt: Stmt, first: list[Var]) -> list[Var]:
-    """The variables that `stmt` mentions and does not define, those of `first` in front."""
-    finder = _FreeVariables()
-    finder.visit(stmt)
-    found = finder.found
-    ordered = dict.fromkeys(var for var in first if var in found)
-    return [*(ordered | found)]
-
-
-class _FreeVariables(Visitor):
-    def __init__(self) -> None:
-        self.found: dict[Var, None] = {}
-        self._bound: set[Var] = set()
-
-    def Var(self, var: Var) -> None:
-        if var not in self._bound:
-            self.found[var] = None
-
-    SizeVar = Var
-
-    def BufferLoad(self, access: BufferLoad | BufferStore) -> None:
-        self.Var(access.buffer.data)
-        self.visit_children(access)
-
-    BufferStore = BufferLoad
-
-    def _binding(self, var: Var, node: Node) -> None:
-        self._bound.add(var)
-        self.visit_children(node)
-
-    def For(self, loop: For) -> None:
-        self._binding(loop.loop_var, loop)
-
-    def LetStmt(self, let: LetStmt) -> None:
-        self._binding(let.var, let)
-
-    Let = LetStmt
-
-    def Allocate(self, stmt: Allocate | AllocateConst) -> None:
-        self._binding(stmt.buffer_var, stmt)
-
-    AllocateConst = Allocate
-
-    def AttrStmt(self, stmt: AttrStmt) -> None:
-        if is_axis(stmt):
-            self._binding(stmt.node.var, stmt)
-        else:
-            self.visit_children(stmt)
