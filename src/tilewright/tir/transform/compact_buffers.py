@@ -24,6 +24,7 @@ from tilewright.ir.expr import Broadcast, Expr, IntImm, Ramp, Var, is_const_int
 from tilewright.ir.structural import structural_equal
 from tilewright.tir.buffer import Buffer, BufferLoad, storage_scope
 from tilewright.tir.function import PrimFunc
+from tilewright.tir.memory_owner import MemoryOwner, owner_of
 from tilewright.tir.stmt import Allocate, BufferStore, For, Stmt
 from tilewright.tir.substitute import BufferRewriter
 from tilewright.tir.transform.analysis.exact_boxes import bounds_by_condition
@@ -63,7 +64,7 @@ class AccessedBoxes(ScopedVisitor):
 
     def Allocate(self, stmt: Allocate) -> None:
         # A block of threads has one piece of shared memory, for all accesses of all its threads.
-        is_shared = storage_scope(stmt.buffer_var).startswith("shared")
+        is_shared = owner_of(storage_scope(stmt.buffer_var)) is MemoryOwner.BLOCK
         threads = [loop for loop in self.loops if is_shared and is_thread_of_block(loop.axis)]
         scope = _Scope(threads, len(self.loops), len(self.unknown))
         self._scopes[stmt.buffer_var] = scope

@@ -25,6 +25,7 @@ from tilewright.ir.rewrite import Rewriter
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.expr import IterVar
 from tilewright.tir.function import PrimFunc
+from tilewright.tir.memory_owner import MemoryOwner, owner_of
 from tilewright.tir.stmt import Allocate, AttrStmt, DeclBuffer, For, ForKind, Stmt, While
 from tilewright.tir.transform.analysis.memory_uses import MemoryUses, Mentions, allocates
 from tilewright.tir.transform.analysis.reaching_definitions import defines_what_it_reads
@@ -175,9 +176,9 @@ def may_own_memory(loop: For, buffer: Buffer) -> bool:
     """
     if loop.kind is ForKind.THREAD_BINDING:
         tag = loop.thread_binding.thread_tag if loop.thread_binding is not None else ""
-        scope = buffer.scope()
-        return scope.startswith("local") or (
-            scope.startswith("shared") and tag.startswith("blockIdx")
+        owner = owner_of(buffer.scope())
+        return owner is MemoryOwner.THREAD or (
+            owner is MemoryOwner.BLOCK and tag.startswith("blockIdx")
         )
     return loop.kind in (ForKind.SERIAL, ForKind.PARALLEL)
 
@@ -187,7 +188,7 @@ def shares_memory(loop: For, buffer: Buffer) -> bool:
 
     They execute the loops inside of it together, so the memory may be that of an iteration of one.
     """
-    if loop.thread_binding is None or not buffer.scope().startswith("shared"):
+    if loop.thread_binding is None or owner_of(buffer.scope()) is not MemoryOwner.BLOCK:
         return False
     return is_thread_of_block(loop.thread_binding.thread_tag)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tilewright.tir.memory_owner import MemoryOwner, owner_of
 from tilewright.tune.feature.nest import Access, Program, Statement
 from tilewright.tune.feature.operations import MATH
 
@@ -46,10 +47,10 @@ def _statement(statement: Statement) -> float:
 
 
 def _access(access: Access, statement: Statement) -> float:
-    scope = access.memory.buffer.scope()
-    if scope.startswith(("local", "wmma")):
+    owner = owner_of(access.memory.buffer.scope())
+    if owner in (MemoryOwner.THREAD, MemoryOwner.WARP):
         return LOCAL
-    if scope.startswith("shared"):
+    if owner is MemoryOwner.BLOCK:
         return SHARED
     for level, stride in zip(statement.levels, access.strides, strict=True):
         if level.loop.tag == "threadIdx.x" and level.extent > 1 and abs(stride) > 1:

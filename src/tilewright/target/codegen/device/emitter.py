@@ -19,6 +19,7 @@ from tilewright.target.codegen.c.types import memory_type, value_type
 from tilewright.target.codegen.device.dialect import Dialect
 from tilewright.tir.buffer import storage_scope
 from tilewright.tir.function import PrimFunc
+from tilewright.tir.memory_owner import MemoryOwner, owner_of
 from tilewright.tir.numerics import KERNELS
 from tilewright.tir.stmt import Allocate, AllocateConst, AssertStmt, AttrStmt, Stmt
 from tilewright.tir.transform.device.thread_axes import THREADS, Axis, axes_and_body, is_axis
@@ -131,7 +132,7 @@ def _allocate(emitter: KernelEmitter, stmt: Allocate) -> None:
         )
     size = max(math.prod(extent.value for extent in stmt.extents), 1)  # type: ignore[attr-defined]
     declaration = f"{stored_type(stmt.dtype)} {name}[{size}];"
-    if scope.startswith("shared"):
+    if owner_of(scope) is MemoryOwner.BLOCK:
         emitter.declarations.append(f"  {emitter.dialect.shared} {declaration}")
     else:
         emitter.line(declaration)

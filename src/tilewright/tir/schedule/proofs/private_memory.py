@@ -10,6 +10,7 @@ from tilewright.tir.analysis.block_kind import BlockKind, block_kind
 from tilewright.tir.analysis.dependence import NotProved, analyze, carried_by, memory_in_doubt
 from tilewright.tir.analysis.dependence.violation import Violation
 from tilewright.tir.buffer import Buffer
+from tilewright.tir.memory_owner import MemoryOwner, owner_of
 from tilewright.tir.schedule.contents import memory_in
 from tilewright.tir.schedule.edits.bindings import mentioned
 from tilewright.tir.schedule.proofs.dataflow import flows_at_once, memory_read
@@ -29,17 +30,16 @@ def thread_buffers(tree: FunctionTree, loop: For) -> set[Buffer]:
     blocks that write it are complete.
     """
     assert loop.thread_binding is not None
-    is_block = loop.thread_binding.thread_tag.startswith("blockIdx")
+    tag = loop.thread_binding.thread_tag
     leaves = tree.leaf_blocks_below(tree.root)
     found: set[Buffer] = set()
     for realize in tree.blocks():
         for buffer in realize.block.alloc_buffers:
-            scope = buffer.scope()
-            if scope == "global":
+            if owner_of(buffer.scope()) is MemoryOwner.DEVICE:
                 continue
             writers = [leaf for leaf in leaves if buffer in buffers_written(leaf.block)]
             is_filled_alike = all(block_kind(w.block) is BlockKind.COMPLETE for w in writers)
-            is_own = is_block or not scope.startswith(("shared", "warp")) or is_filled_alike
+            is_own = not is_shared_by(buffer.scope(), tag) or is_filled_alike
             if is_own and _is_used_by_iterations(tree, loop, buffer, writers, leaves):
                 found.add(buffer)
     return found
@@ -76,9 +76,10 @@ def may_share_work(tree: FunctionTree, outer: For, inner: For, tag: str) -> bool
 
 def is_shared_by(scope: str, tag: str) -> bool:
     """Whether the threads of an axis have memory of `scope` in common, as a tile that all use."""
-    if scope.startswith("shared"):
+    owner = owner_of(scope)
+    if owner is MemoryOwner.BLOCK:
         return tag.startswith(("threadIdx.", "vthread"))
-    return scope.startswith("warp") and tag == "threadIdx.x"
+    return owner is MemoryOwner.WARP and tag == "threadIdx.x"
 
 
 def _have_same_extent(one: For, two: For) -> bool:

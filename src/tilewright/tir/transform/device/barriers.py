@@ -26,6 +26,7 @@ from tilewright.ir.node import Node
 from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
+from tilewright.tir.memory_owner import MemoryOwner, owner_of
 from tilewright.tir.op.gpu import tvm_storage_sync
 from tilewright.tir.stmt import (
     Allocate,
@@ -49,13 +50,7 @@ from tilewright.tir.transform.device.thread_axes import (
     is_axis,
     with_body,
 )
-from tilewright.tir.transform.device.thread_conflicts import (
-    Access,
-    ThreadConflicts,
-    accesses_in,
-    is_of_block,
-    is_private,
-)
+from tilewright.tir.transform.device.thread_conflicts import Access, ThreadConflicts, accesses_in
 
 SYNC: Final = "tir.tvm_storage_sync"
 
@@ -114,7 +109,7 @@ class _Barriers:
         return scan.stmt
 
     def _require_one_kernel(self, accesses: Sequence[Access]) -> None:
-        accesses = [access for access in accesses if not is_of_block(access.buffer)]
+        accesses = [a for a in accesses if owner_of(a.buffer.scope()) is MemoryOwner.DEVICE]
         for number, first in enumerate(accesses):
             for second in accesses[number:]:
                 if self._conflicts.among_blocks(first, second):
@@ -257,7 +252,9 @@ class _Barriers:
     def _varies_itself(self, node: Node) -> bool:
         if isinstance(node, Var):
             return node in self._varying
-        return isinstance(node, BufferLoad) and is_private(node.buffer)
+        return (
+            isinstance(node, BufferLoad) and owner_of(node.buffer.scope()) is MemoryOwner.THREAD
+        )
 
 
 def _cases(stmt: IfThenElse) -> list[Stmt]:

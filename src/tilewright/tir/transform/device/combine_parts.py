@@ -20,10 +20,10 @@ from tilewright.ir.expr import Expr, Var, const_int_value, is_const_int
 from tilewright.ir.structural import structural_equal
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.expr import CommReducer
+from tilewright.tir.memory_owner import MemoryOwner, owner_of
 from tilewright.tir.stmt import BufferStore, For, IfThenElse, LetStmt, Stmt, seq
 from tilewright.tir.substitute import substitute
 from tilewright.tir.transform.device.thread_axes import THREADS, tag_of
-from tilewright.tir.transform.device.thread_conflicts import is_private
 
 
 class Parts(NamedTuple):
@@ -94,7 +94,7 @@ def combined(
         last = seq(_stores(targets, results))
     else:
         last = seq(_stores(targets, initial), _combination(parts.combiner, targets, results))
-    if not is_private(targets[0].buffer):
+    if owner_of(targets[0].buffer.scope()) is not MemoryOwner.THREAD:
         for loop in parts.loops:
             predicate = logical_and(predicate, equal(loop.loop_var, loop.min))
     return seq(*steps, _where(predicate, last))

@@ -16,6 +16,7 @@ from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import Expr, Let, Var
 from tilewright.ir.rewrite import Visitor
 from tilewright.tir.buffer import storage_scope
+from tilewright.tir.memory_owner import MemoryOwner, owner_of
 from tilewright.tir.stmt import Allocate, BufferStore, For, IfThenElse, LetStmt, Stmt
 from tilewright.tir.transform.device.thread_axes import Axis
 from tilewright.tir.transform.device.thread_conflicts import Access, ThreadConflicts, accesses_in
@@ -65,7 +66,7 @@ class _Updates(Visitor):
         self._lets = outer
 
     def Allocate(self, stmt: Allocate) -> None:
-        if not storage_scope(stmt.buffer_var).startswith("shared"):
+        if owner_of(storage_scope(stmt.buffer_var)) is not MemoryOwner.BLOCK:
             self._own.add(stmt.buffer_var)
         self.visit(stmt.body)
 

@@ -32,6 +32,7 @@ from tilewright.ir.structural import structural_equal
 from tilewright.tir.buffer import BufferLoad, Range, storage_scope
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.function import PrimFunc
+from tilewright.tir.memory_owner import MemoryOwner, owner_of
 from tilewright.tir.stmt import (
     AttrStmt,
     BufferStore,
@@ -146,9 +147,9 @@ def _require_own_memory(kernel: For) -> None:
         for memory, inside in _uses_by_memory(loop).items():
             if len(inside) < len(uses[memory]) and _divides(loop, memory, inside):
                 scope = storage_scope(memory)
-                owner = "block" if scope.startswith("shared") else "thread"
                 raise LoweringError(
-                    f"each {owner} has {memory.name} of scope {scope!r} for itself, but loop "
+                    f"each {owner_of(scope).value} has {memory.name} of scope {scope!r} for "
+                    "itself, but loop "
                     f"{loop.loop_var.name}, which is bound to {tag_of(loop)}, has a part of its "
                     "uses only: bind a loop around all of them"
                 )
@@ -159,7 +160,7 @@ def _divides(loop: For, memory: Var, inside: Sequence[BufferLoad | BufferStore])
     if tag_of(loop) in BLOCKS:
         return True
     # What does not depend on the thread is the same in the memory of all threads.
-    return storage_scope(memory).startswith("local") and any(
+    return owner_of(storage_scope(memory)) is MemoryOwner.THREAD and any(
         loop.loop_var in variables_of(index) for access in inside for index in access.indices
     )
 
@@ -168,10 +169,9 @@ def _uses_by_memory(stmt: Stmt) -> dict[Var, list[BufferLoad | BufferStore]]:
     """The accesses to memory that blocks or threads have for themselves."""
     found: dict[Var, list[BufferLoad | BufferStore]] = {}
     for node in walk(stmt):
-        if isinstance(node, (BufferLoad, BufferStore)) and node.buffer.scope().startswith(
-            ("shared", "local")
-        ):
-            found.setdefault(node.buffer.data, []).append(node)
+        if isinstance(node, (BufferLoad, BufferStore)):
+            if owner_of(node.buffer.scope()) in (MemoryOwner.THREAD, MemoryOwner.BLOCK):
+                found.setdefault(node.buffer.data, []).append(node)
     return found
 
 
@@ -253,7 +253,8 @@ class _Threads(Rewriter):
         return IfThenElse(axis.var < loop.extent, body)
 
     def BufferStore(self, store: BufferStore) -> Stmt:
-        return store if store.buffer.scope().startswith("local") else self._once(store)
+        is_own = owner_of(store.buffer.scope()) is MemoryOwner.THREAD
+        return store if is_own else self._once(store)
 
     def Evaluate(self, stmt: Evaluate) -> Stmt:
         return stmt if isinstance(stmt.value, IntImm) else self._once(stmt)

@@ -13,6 +13,7 @@ from tilewright.tir.analysis.dependence.affine import Affine
 from tilewright.tir.analysis.dependence.solver import answers, limited, read_set
 from tilewright.tir.analysis.dependence.violation import NotProved
 from tilewright.tir.buffer import Buffer, BufferLoad
+from tilewright.tir.memory_owner import MemoryOwner, owner_of
 from tilewright.tir.stmt import BufferStore, For, IfThenElse, LetStmt, Stmt
 from tilewright.tir.transform.device.thread_axes import BLOCKS, THREADS, Axis
 
@@ -51,16 +52,6 @@ def accesses_in(stmt: Stmt) -> list[Access]:
     return collector.accesses
 
 
-def is_private(buffer: Buffer) -> bool:
-    """Whether each thread has a buffer of its own."""
-    return buffer.scope().startswith("local")
-
-
-def is_of_block(buffer: Buffer) -> bool:
-    """Whether each block of threads has a buffer of its own."""
-    return buffer.scope().startswith("shared")
-
-
 class _Collector(Visitor):
     def __init__(self) -> None:
         self.accesses: list[Access] = []
@@ -68,7 +59,7 @@ class _Collector(Visitor):
         self._conditions: tuple[tuple[Expr, bool], ...] = ()
 
     def _add(self, buffer: Buffer, indices: tuple[Expr, ...], is_write: bool) -> None:
-        if not is_private(buffer):
+        if owner_of(buffer.scope()) is not MemoryOwner.THREAD:
             inner = self._inner[::-1]
             self.accesses.append(Access(buffer, indices, is_write, inner, self._conditions))
 
