@@ -24,11 +24,11 @@ from tilewright.tir.stmt import (
     BufferStore,
     For,
     IfThenElse,
-    LetStmt,
     Stmt,
     seq,
 )
 from tilewright.tir.substitute import Substitution, substitute, variables_of
+from tilewright.tir.transform.building.combination import combination, store_into
 
 
 class Factoring(NamedTuple):
@@ -75,7 +75,7 @@ def partial_block(tree: FunctionTree, factoring: Factoring, analyzer: Analyzer) 
     if tail:
         body = IfThenElse(substitute(conjunction(*tail), iterators.of_loop), body)
     init = [
-        _store(factoring.element(position, target.indices, part), value)
+        store_into(factoring.element(position, target.indices, part), value)
         for position, (target, value) in enumerate(
             zip(factoring.reduction.targets, initial, strict=True)
         )
@@ -93,10 +93,6 @@ def partial_block(tree: FunctionTree, factoring: Factoring, analyzer: Analyzer) 
     )
     made = with_accesses(made)
     return BlockRealize(tuple(iterators.iter_values), conjunction(*always), made)
-
-
-def _store(element: BufferLoad, value: Expr) -> BufferStore:
-    return BufferStore(element.buffer, value, element.indices)
 
 
 def _initial_values(
@@ -146,7 +142,7 @@ class _Redirection(Substitution):
     def BufferStore(self, store: BufferStore) -> Stmt:
         store = super().BufferStore(store)
         element = self._partial(store)
-        return store if element is None else _store(element, store.value)
+        return store if element is None else store_into(element, store.value)
 
 
 class _Iterators:
@@ -282,17 +278,5 @@ def write_back_block(factoring: Factoring) -> BlockRealize:
 def _combination(factoring: Factoring, part: Expr, values: dict[Var, Expr]) -> Stmt:
     """Combine the partial results into the targets."""
     targets = [substitute(target, values) for target in factoring.reduction.targets]
-    combiner = factoring.reduction.combiner
-    operands: dict[Var, Expr] = {}
-    for position, target in enumerate(targets):
-        operands[combiner.lhs[position]] = target
-        operands[combiner.rhs[position]] = factoring.element(position, target.indices, part)
-    results = [substitute(result, operands) for result in combiner.result]
-    if len(targets) == 1:
-        return _store(targets[0], results[0])
-    # All are computed before any of them is stored.
-    names = [Var(f"v_{target.buffer.name}", target.dtype) for target in targets]
-    body = seq(_store(target, name) for target, name in zip(targets, names, strict=True))
-    for name, result in reversed(list(zip(names, results, strict=True))):
-        body = LetStmt(name, result, body)
-    return body
+    parts = [factoring.element(n, target.indices, part) for n, target in enumerate(targets)]
+    return combination(factoring.reduction.combiner, targets, parts)

@@ -11,14 +11,14 @@ from tilewright.tir.stmt import BufferStore, LetStmt, Stmt, seq
 from tilewright.tir.substitute import substitute
 
 
-def store(element: BufferLoad, value: Expr) -> BufferStore:
+def store_into(element: BufferLoad, value: Expr) -> BufferStore:
     """Store a value into an element."""
     return BufferStore(element.buffer, value, element.indices)
 
 
 def stores(elements: Iterable[BufferLoad], values: Iterable[Expr]) -> Stmt:
     """Store values into elements, one after the other."""
-    return seq(store(*pair) for pair in zip(elements, values, strict=True))
+    return seq(store_into(*pair) for pair in zip(elements, values, strict=True))
 
 
 def combination(

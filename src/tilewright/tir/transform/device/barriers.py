@@ -252,9 +252,7 @@ class _Barriers:
     def _varies_itself(self, node: Node) -> bool:
         if isinstance(node, Var):
             return node in self._varying
-        return (
-            isinstance(node, BufferLoad) and owner_of(node.buffer.scope()) is MemoryOwner.THREAD
-        )
+        return isinstance(node, BufferLoad) and owner_of(node.buffer.scope()) is MemoryOwner.THREAD
 
 
 def _cases(stmt: IfThenElse) -> list[Stmt]:

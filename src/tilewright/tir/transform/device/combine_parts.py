@@ -16,13 +16,13 @@ from typing import NamedTuple
 
 from tilewright.ir.arithmetic import equal, less, logical_and
 from tilewright.ir.convert import as_expr, const
-from tilewright.ir.expr import Expr, Var, const_int_value, is_const_int
+from tilewright.ir.expr import Expr, const_int_value, is_const_int
 from tilewright.ir.structural import structural_equal
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.expr import CommReducer
 from tilewright.tir.memory_owner import MemoryOwner, owner_of
-from tilewright.tir.stmt import BufferStore, For, IfThenElse, LetStmt, Stmt, seq
-from tilewright.tir.substitute import substitute
+from tilewright.tir.stmt import For, IfThenElse, Stmt, seq
+from tilewright.tir.transform.building.combination import combination, stores
 from tilewright.tir.transform.device.thread_axes import THREADS, tag_of
 
 
@@ -80,20 +80,18 @@ def combined(
         predicate: when it is stored.
     """
     thread = parts.thread
-    stores = _stores(parts.of(thread), parts.own)
-    steps = [_where(parts.condition, seq(stores))]
+    filled = stores(parts.of(thread), parts.own)
+    steps = [_where(parts.condition, filled)]
     for active, distance in steps_of_tree(parts.threads):
-        values = _combination(
-            parts.combiner, parts.of(thread), parts.of(as_expr(thread + distance))
-        )
+        values = combination(parts.combiner, parts.of(thread), parts.of(as_expr(thread + distance)))
         steps.append(_where(logical_and(parts.condition, less(thread, active)), values))
     results = parts.of(const(0))
     if initial is None:
-        last = _combination(parts.combiner, targets, results)
+        last = combination(parts.combiner, targets, results)
     elif all(map(structural_equal, initial, start)):
-        last = seq(_stores(targets, results))
+        last = stores(targets, results)
     else:
-        last = seq(_stores(targets, initial), _combination(parts.combiner, targets, results))
+        last = seq(stores(targets, initial), combination(parts.combiner, targets, results))
     if owner_of(targets[0].buffer.scope()) is not MemoryOwner.THREAD:
         for loop in parts.loops:
             predicate = logical_and(predicate, equal(loop.loop_var, loop.min))
@@ -107,28 +105,6 @@ def steps_of_tree(count: int) -> Iterator[tuple[int, int]]:
         distance //= 2
         yield min(distance, count - distance), distance
         count = min(count, distance)
-
-
-def _combination(
-    combiner: CommReducer, targets: Sequence[BufferLoad], values: Sequence[BufferLoad]
-) -> Stmt:
-    """Combine values into targets, all of which are read before one is stored."""
-    operands = dict(zip((*combiner.lhs, *combiner.rhs), (*targets, *values), strict=True))
-    results = [substitute(result, operands) for result in combiner.result]
-    if len(targets) == 1:
-        return seq(_stores(targets, results))
-    names = [Var(f"{target.buffer.name}_new", target.dtype) for target in targets]
-    body = seq(_stores(targets, names))
-    for name, result in reversed(list(zip(names, results, strict=True))):
-        body = LetStmt(name, result, body)
-    return body
-
-
-def _stores(targets: Sequence[BufferLoad], values: Sequence[Expr]) -> list[Stmt]:
-    return [
-        BufferStore(target.buffer, value, target.indices)
-        for target, value in zip(targets, values, strict=True)
-    ]
 
 
 def _where(condition: Expr, stmt: Stmt) -> Stmt:

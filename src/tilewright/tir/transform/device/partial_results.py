@@ -20,6 +20,7 @@ from tilewright.tir.stmt import (
     seq,
 )
 from tilewright.tir.substitute import Substitution, substitute, variables_of
+from tilewright.tir.transform.building.combination import store_into
 from tilewright.tir.transform.device.combine_parts import Parts, combined
 from tilewright.tir.transform.device.opened_blocks import (
     with_regions,
@@ -114,7 +115,7 @@ class PartialReduction:
         indices = [as_expr(loop.loop_var - loop.min) for loop in loops]
         values = self._bound({old.loop_var: new.loop_var for old, new in self._pairs(loops)})
         stores = [
-            _store(self._element(n, indices), substitute(value, values))
+            store_into(self._element(n, indices), substitute(value, values))
             for n, value in enumerate(self._start)
         ]
         return _around(loops, seq(stores))
@@ -211,11 +212,7 @@ class _Redirection(Substitution):
     def BufferStore(self, store: BufferStore) -> Stmt:
         element = self._elements.get(store.buffer)
         changed = super().BufferStore(store)
-        return changed if element is None else _store(element, changed.value)
-
-
-def _store(element: BufferLoad, value: Expr) -> BufferStore:
-    return BufferStore(element.buffer, value, element.indices)
+        return changed if element is None else store_into(element, changed.value)
 
 
 def _copy(loop: For, name: str) -> For:

@@ -169,9 +169,10 @@ def _uses_by_memory(stmt: Stmt) -> dict[Var, list[BufferLoad | BufferStore]]:
     """The accesses to memory that blocks or threads have for themselves."""
     found: dict[Var, list[BufferLoad | BufferStore]] = {}
     for node in walk(stmt):
-        if isinstance(node, (BufferLoad, BufferStore)):
-            if owner_of(node.buffer.scope()) in (MemoryOwner.THREAD, MemoryOwner.BLOCK):
-                found.setdefault(node.buffer.data, []).append(node)
+        if not isinstance(node, (BufferLoad, BufferStore)):
+            continue
+        if owner_of(node.buffer.scope()) in (MemoryOwner.THREAD, MemoryOwner.BLOCK):
+            found.setdefault(node.buffer.data, []).append(node)
     return found
 
 
