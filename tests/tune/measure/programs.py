@@ -5,6 +5,10 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
+from typing import ClassVar
+
+import pytest
+from tests.target.codegen.device.emulated_cuda import EmulatedCuda, Status, use_emulation
 
 import tilewright as tvm
 from tilewright.script import tir as T
@@ -196,3 +200,41 @@ def ones(device, args_info, alloc_repeat):
         for array in arguments:
             array[...] = 1
     return arrays
+
+
+FIRST_LAUNCH_SECONDS = 0.7
+
+
+def emulate_a_device_that_faults():
+    """Let there be a CUDA device on which kernels do nothing, but those with a 404 in them fault.
+
+    After a fault, nothing works any more, as on every such device. The first launch of a kernel
+    takes long.
+    """
+
+    class Faulting(EmulatedCuda):
+        is_lost = False
+        started: ClassVar = set()
+
+        def cuModuleLoadData(self, image):
+            return Status.CUDA_SUCCESS, int(b"404" in image)
+
+        def cuModuleGetFunction(self, module, name):
+            return Status.CUDA_SUCCESS, module
+
+        def cuLaunchKernel(self, function, *arguments):
+            if function not in self.started:
+                time.sleep(FIRST_LAUNCH_SECONDS)
+            self.started.add(function)
+            Faulting.is_lost = Faulting.is_lost or bool(function)
+            return (Status.CUDA_SUCCESS,)
+
+        def cuCtxSynchronize(self):
+            if self.is_lost:
+                return self.fail(Status.CUDA_ERROR_LAUNCH_FAILED, "unspecified launch failure")
+            return (Status.CUDA_SUCCESS,)
+
+        def cuMemAlloc(self, size):
+            return self.cuCtxSynchronize() if self.is_lost else super().cuMemAlloc(size)
+
+    use_emulation(pytest.MonkeyPatch(), Faulting())

@@ -2,11 +2,17 @@
 
 import numpy as np
 import pytest
-from tests.tune.measure.programs import add_one, add_two
+from tests.tune.measure.programs import (
+    FIRST_LAUNCH_SECONDS,
+    add_one,
+    add_two,
+    emulate_a_device_that_faults,
+)
 
 import tilewright as tvm
 from tilewright import meta_schedule as ms
 from tilewright import te
+from tilewright.script import tir as T
 from tilewright.target import Target
 from tilewright.tune.candidate import ArgInfo
 from tilewright.tune.measure import (
@@ -62,3 +68,52 @@ def test_tuning_finds_threads(runner):
     result = tvm.nd.empty((64,), "float32", tvm.opencl(0))
     tvm.build(built.mod, target="opencl")(tvm.nd.array(values, tvm.opencl(0)), result)
     np.testing.assert_array_equal(result.numpy(), values + 1)
+
+
+@T.prim_func
+def faulty(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
+    for i in T.thread_binding(64, thread="threadIdx.x"):
+        B[i] = A[i] + 404.0
+
+
+@T.prim_func
+def sound(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
+    for i in T.thread_binding(64, thread="threadIdx.x"):
+        B[i] = A[i] + 1.0
+
+
+@T.prim_func
+def endless(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
+    for i in T.thread_binding(64, thread="threadIdx.x"):
+        B[i] = A[i]
+        while B[i] < 2.0:
+            B[i] = A[63 - i] + B[i] * 0.0
+
+
+def measured(runner, target, *funcs):
+    """What becomes of candidates that run one after the other."""
+    builder = LocalBuilder(max_workers=1)
+    built = builder.build([BuilderInput(module(func), target) for func in funcs])
+    builder.close()
+    assert not any(build.error_msg for build in built)
+    info = ArgInfo.from_prim_func(sound)
+    futures = runner.run(
+        [RunnerInput(build.artifact_path, target.kind.name, info, key="key") for build in built]
+    )
+    return [future.result() for future in futures]
+
+
+def test_a_kernel_that_never_ends_costs_its_candidate_only():
+    runner = LocalRunner(evaluator_config=ONCE, timeout_sec=5.0)
+    results = measured(runner, Target("opencl"), sound, endless, sound)
+    runner.close()
+    assert [result.error_kind for result in results] == [None, "timeout", None]
+
+
+def test_a_fault_of_a_device_costs_its_candidate_only_and_its_first_run_does_not_count():
+    runner = LocalRunner(evaluator_config=ONCE, initializer=emulate_a_device_that_faults)
+    results = measured(runner, Target("cuda -arch=sm_80"), sound, faulty, sound)
+    runner.close()
+    assert [result.error_kind for result in results] == [None, "run", None]
+    assert "CUDA_ERROR_LAUNCH_FAILED" in results[1].error_msg
+    assert results[0].run_secs[0] < FIRST_LAUNCH_SECONDS

@@ -7,11 +7,12 @@ import pickle
 import signal
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from tilewright.error import ArgumentError
-from tilewright.runtime.device import Device, device
+from tilewright.runtime.device import CPU, Device, cpu, device
 from tilewright.runtime.loading import load_module, load_object
 from tilewright.runtime.module import Module
 from tilewright.tune.measure import expected_results
@@ -40,23 +41,32 @@ def main(connection: socket.socket) -> None:
     except Exception as error:
         answer = {"error_msg": error_text(error)}
     channel.send_json(connection, answer)
-    while worker is not None:
+    while worker is not None and not worker.is_spoilt:
         request = pickle.loads(channel.receive(connection))
         channel.send_json(connection, worker.answer(request))
 
 
 class _Worker:
+    """Answers requests.
+
+    Attributes:
+        is_spoilt: whether a device reported an error, after which nothing runs on it any more as
+            long as the process lives.
+    """
+
     def __init__(self, settings: RunSettings) -> None:
         stay_on(settings.cores)
         initializer = received(settings.initializer)
         if initializer is not None:
             initializer()
+        self.is_spoilt = False
         self._settings = settings
         self._alloc: Callable[..., Any] = received(
             settings.f_alloc_argument, default_alloc_argument
         )
         self._evaluate: Callable[..., Any] | None = received(settings.f_run_evaluator)
         self._cleanup: Callable[..., Any] | None = received(settings.f_cleanup)
+        self._device = cpu()
         self._arguments: tuple[Any, list[Any]] | None = None
         self._reference: tuple[str, Module] | None = None
 
@@ -69,6 +79,7 @@ class _Worker:
                 self._cleanup()
         except Exception as error:
             answer = {"error_msg": error_text(error)}
+            self.is_spoilt = self._device.device_type != CPU
         time.sleep(self._settings.cooldown_sec)
         return {**answer, "seconds": time.monotonic() - start}
 
@@ -82,31 +93,23 @@ class _Worker:
     # --- requests -----------------------------------------------------------------------------
 
     def _measure(self, request: MeasureRequest) -> dict[str, Any]:
-        # Not the time that passes: a machine with much else to do is not the candidate's fault.
-        signal.setitimer(signal.ITIMER_PROF, request.cpu_limit or 0.0)
-        try:
-            return self._measure_unlimited(request)
-        finally:
-            signal.setitimer(signal.ITIMER_PROF, 0.0)
-
-    def _measure_unlimited(self, request: MeasureRequest) -> dict[str, Any]:
         candidate, config = request.candidate, self._settings.config
-        module, place = _load(candidate.artifact_path), device(candidate.device_type)
-        repeated = [
-            with_packed(module, candidate.packed, arguments)
-            for arguments in self._arguments_of(candidate, place)
-        ]
+        module, place = _load(candidate.artifact_path), self._on(candidate)
+        originals = self._arguments_of(candidate, place)
+        repeated = [with_packed(module, candidate.packed, arguments) for arguments in originals]
         if self._evaluate is not None:
-            run_secs = _seconds(self._evaluate(module, place, config, repeated))
+            with _limited(request.cpu_limit):
+                run_secs = _seconds(self._evaluate(module, place, config, repeated))
             return {"run_secs": run_secs, "complete": True}
         plan = Plan(
             config.number, config.repeat, config.min_repeat_ms, request.best, request.seconds
         )
         run_secs, cpu_secs, complete = [], [], True
-        for position, arguments in enumerate(repeated):
-            original = self._arguments_of(candidate, place)[position]
+        for original, arguments in zip(originals, repeated, strict=True):
+            timed = self._timed(module, arguments, place)
             reference = self._reference_with(request.reference, original, place)
-            times = measure(self._timed(module, arguments, place), reference, plan)
+            with _limited(request.cpu_limit):
+                times = measure(timed, reference, plan)
             run_secs += times.run_secs
             cpu_secs += times.cpu_secs
             complete = times.complete
@@ -117,7 +120,7 @@ class _Worker:
     def _measure_interleaved(self, request: InterleavedRequest) -> dict[str, Any]:
         modules = [_load(candidate.artifact_path) for candidate in request.candidates]
         candidate = request.candidates[0]
-        place = device(candidate.device_type)
+        place = self._on(candidate)
         arguments = self._arguments_of(candidate, place)[0]
         timed = [
             self._timed(module, with_packed(module, candidate.packed, arguments), place)
@@ -129,7 +132,7 @@ class _Worker:
 
     def _check(self, request: CheckRequest) -> dict[str, Any]:
         candidate = request.candidate
-        arguments = random_arguments(candidate.args_info, device=device(candidate.device_type))
+        arguments = random_arguments(candidate.args_info, device=self._on(candidate))
         module = _load(candidate.artifact_path)
         module(*with_packed(module, candidate.packed, arguments))
         difference = expected_results.difference(arguments, request.directory, request.terms)
@@ -137,9 +140,18 @@ class _Worker:
 
     # --- what requests need -------------------------------------------------------------------
 
+    def _on(self, candidate: Candidate) -> Device:
+        """The device on which a candidate runs."""
+        self._device = device(candidate.device_type)
+        return self._device
+
     def _timed(self, module: Module, arguments: Any, place: Device) -> Timed:
+        """What is to be timed; a device has compiled and run it once."""
         settings = self._settings
         flush = settings.config.enable_cpu_cache_flush
+        if place.device_type != CPU:
+            module.entry_func(*arguments)
+            place.sync()
         return Timed(module.entry_func, tuple(arguments), settings.single, flush, place)
 
     def _arguments_of(self, candidate: Candidate, place: Device) -> list[Any]:
@@ -166,6 +178,19 @@ class _Worker:
 def default_alloc_argument(place: Device, args_info: list[Any], alloc_repeat: int) -> list[Any]:
     """Sets of random arguments."""
     return [random_arguments(args_info, seed, place) for seed in range(alloc_repeat)]
+
+
+@contextmanager
+def _limited(cpu_seconds: float | None) -> Iterator[None]:
+    """Die if what is done inside takes more processor time; None for no limit.
+
+    Not the time that passes: a machine with much else to do is not the candidate's fault.
+    """
+    signal.setitimer(signal.ITIMER_PROF, cpu_seconds or 0.0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
 
 
 def _load(path: str) -> Module:
