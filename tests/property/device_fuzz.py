@@ -156,6 +156,8 @@ def with_random_threads(func: PrimFunc, rng: random.Random) -> PrimFunc:
             if sch.get(loop).kind is not ForKind.SERIAL or rng.random() < 0.4:
                 continue
             sch = attempt(sch, partial(bind_randomly, rng, loop, rng.choice(AXES), 0.3)) or sch
+        if loops and rng.random() < 0.4:
+            sch = attempt(sch, partial(vectorize_randomly, rng, block)) or sch
         outer = sch.get_loops(block)
         if not any(is_thread(sch.get(loop)) for loop in outer):
             place = outer[0] if outer else block
@@ -178,6 +180,16 @@ def share_operand(rng: random.Random, block: BlockRV, sch: Schedule) -> None:
     for loop in sch.get_loops(copy)[-2:]:
         if rng.random() < 0.4:
             bind_randomly(rng, loop, rng.choice(AXES), 0.3, sch)
+    if rng.random() < 0.5:
+        vectorize_randomly(rng, copy, sch)
+
+
+def vectorize_randomly(rng: random.Random, block: BlockRV, sch: Schedule) -> None:
+    """Vectorise the innermost loop around a block, or a part of it."""
+    *_, loop = sch.get_loops(block)
+    if rng.random() < 0.7:
+        *_, loop = sch.split(loop, [None, rng.choice((2, 4, 4, 8, 16))])
+    sch.vectorize(loop)
 
 
 def with_shared_reduction(sch: Schedule, block: BlockRV, rng: random.Random) -> Schedule:

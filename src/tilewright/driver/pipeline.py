@@ -138,10 +138,11 @@ def readable_loops() -> Sequential:
 
 def legalization(target: Target | Machine) -> Sequential:
     """From loops over flat memory to what backends accept: vectors and registers of `target`."""
+    vectorizes = not PassContext.current().option("tir.disable_vectorize")
     if isinstance(target, Target) and target.kind.name in KERNEL_KINDS:
-        return Sequential(_for_kernels(), name="legalize")
+        return Sequential(_for_kernels(vectorizes), name="legalize")
     machine = target if isinstance(target, Machine) else target.machine
-    return _legalization(machine, not PassContext.current().option("tir.disable_vectorize"))
+    return _legalization(machine, vectorizes)
 
 
 @lru_cache(maxsize=16)
@@ -159,14 +160,17 @@ def _without_vectors() -> list[Pass]:
     ]
 
 
-def _for_kernels() -> list[Pass]:
-    """Scalar code of one thread."""
+def _for_kernels(vectorizes: bool) -> list[Pass]:
+    """Code of one thread: scalars, and vectors in memory."""
+    from tilewright.tir.transform.device.passes import LowerVectors, VectorizeKernels
+
     return [
         tir.InlineLets(),
+        *([VectorizeKernels()] if vectorizes else []),
         tir.UnrollLoop(),  # what the schedule asks for
         tir.RemoveNoOp(),
         tir.LowerIntrin(),
-        tir.ScalarizeVectors(),
+        LowerVectors(),
     ]
 
 

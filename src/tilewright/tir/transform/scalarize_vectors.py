@@ -47,10 +47,10 @@ from tilewright.tir.transform.building.allocations import allocation
 TRUE = const(True)
 
 
-class _Lanes:
+class Lanes:
     """Takes one lane out of vector expressions."""
 
-    def __init__(self, scalars: _Scalarizer, lane: Expr, bound: dict[Var, Expr]) -> None:
+    def __init__(self, scalars: Scalarizer, lane: Expr, bound: dict[Var, Expr]) -> None:
         self._scalars = scalars
         self._lane = lane
         self._bound = bound
@@ -135,7 +135,7 @@ class _Lanes:
         return Call(call.dtype.element, call.op, tuple(map(self, call.args)))
 
 
-class _Scalarizer(Rewriter):
+class Scalarizer(Rewriter):
     """Rewrites statements, and the scalar expressions that look into vectors."""
 
     def __init__(self) -> None:
@@ -144,10 +144,10 @@ class _Scalarizer(Rewriter):
 
     def lane(self, vector: Expr, lane: int) -> Expr:
         """Lane number `lane` of `vector`."""
-        return _Lanes(self, const(lane, INT32), {})(vector)
+        return Lanes(self, const(lane, INT32), {})(vector)
 
     def Shuffle(self, shuffle: Shuffle) -> Expr:
-        return _Lanes(self, ZERO, {}).shuffle(shuffle)
+        return Lanes(self, ZERO, {}).shuffle(shuffle)
 
     def Let(self, let: Let) -> Expr:
         if let.var.dtype.lanes == 1:
@@ -169,7 +169,7 @@ class _Scalarizer(Rewriter):
         lanes = store.value.dtype.lanes
         if lanes == 1:
             return store.map_children(self)
-        if not _reads_elsewhere(store):
+        if not reads_elsewhere(store):
             return self._loop(lanes, lambda at: self._store(store, at, at(store.value)))
         array = _array(f"{store.buffer.name}_lanes", store.value)
         fill = self._loop(lanes, lambda at: BufferStore(array, at(store.value), (at.lane_index,)))
@@ -196,7 +196,7 @@ class _Scalarizer(Rewriter):
         return allocation(seq(fill, self(stmt.body)), array)
 
 
-class _LoopLanes(_Lanes):
+class _LoopLanes(Lanes):
     """The lanes that a loop goes through."""
 
     @property
@@ -209,7 +209,7 @@ def _array(name: str, value: Expr) -> Buffer:
     return decl_buffer((value.dtype.lanes,), value.dtype.element, name, scope="local")
 
 
-def _reads_elsewhere(store: BufferStore) -> bool:
+def reads_elsewhere(store: BufferStore) -> bool:
     """Whether the value reads memory that an earlier lane of the store may have changed."""
     for node in walk(store.value):
         if isinstance(node, BufferLoad) and node.buffer.data is store.buffer.data:
@@ -223,7 +223,7 @@ def _reads_elsewhere(store: BufferStore) -> bool:
 
 def scalarize_vectors(func: PrimFunc) -> PrimFunc:
     """Replace the vectors of `func`, which has flat buffers, by loops over their lanes."""
-    return func.with_body(_Scalarizer()(func.body))
+    return func.with_body(Scalarizer()(func.body))
 
 
 _IF = Op.get("tir.if_then_else")

@@ -27,6 +27,21 @@ inline int __popcll(uint64_t x) { return __builtin_popcountll(x); }
 inline int __clz(uint32_t x) { return x == 0 ? 32 : __builtin_clz(x); }
 inline int __clzll(uint64_t x) { return x == 0 ? 64 : __builtin_clzll(x); }
 
+// The vectors that CUDA has.
+#define VECTORS(name, element, size)                              \
+  struct alignas(size * 2) name##2 { element x, y; };             \
+  struct alignas(size * 4 > 16 ? 16 : size * 4) name##4 { element x, y, z, w; };
+VECTORS(char, int8_t, 1)
+VECTORS(uchar, uint8_t, 1)
+VECTORS(short, int16_t, 2)
+VECTORS(ushort, uint16_t, 2)
+VECTORS(int, int32_t, 4)
+VECTORS(uint, uint32_t, 4)
+VECTORS(longlong, int64_t, 8)
+VECTORS(ulonglong, uint64_t, 8)
+VECTORS(float, float, 4)
+VECTORS(double, double, 8)
+
 struct Place {
   unsigned x, y, z;
   unsigned count() const { return x * y * z; }

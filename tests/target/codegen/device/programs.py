@@ -365,3 +365,6 @@ def search() -> Program:
             B[i] = cell[0]
 
     return Program(search)
+
+
+from tests.target.codegen.device import vector_programs  # noqa: E402, F401, registers its programs

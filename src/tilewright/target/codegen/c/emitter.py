@@ -49,6 +49,7 @@ class FunctionEmitter:
     Attributes:
         table: what writes nodes.
         target: the name of the kind of target, for messages.
+        has_vectors: whether the language has vectors.
         helpers: source of the helper functions of the module, by name.
         names: identifiers of the variables.
         analyzer: facts about the variables.
@@ -61,6 +62,7 @@ class FunctionEmitter:
 
     table: ClassVar[EmitterTable] = emits
     target: str = "c"
+    has_vectors: ClassVar[bool] = False
 
     def __init__(self, helpers: dict[str, str]) -> None:
         self.helpers = helpers
@@ -121,7 +123,7 @@ class FunctionEmitter:
     def text(self, expr: Expr) -> Text:
         """`expr` in C."""
         emit = self.table.nodes.get(expr.__class__)
-        if emit is None or expr.dtype.lanes != 1:
+        if emit is None or (expr.dtype.lanes != 1 and not self.has_vectors):
             raise CodegenError(
                 f"target {self.target} cannot express `{expr!r}` of dtype {expr.dtype!s}"
             )

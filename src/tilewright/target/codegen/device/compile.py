@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 from tilewright.error import ArgumentValueError, CodegenError
 from tilewright.ir.library import KERNELS_FUNCTION, SYMBOL_PREFIX
 from tilewright.ir.module import GlobalVar, IRModule
+from tilewright.target.codegen.device import vectors  # noqa: F401, emitters
 from tilewright.target.codegen.device.dialect import DIALECTS, Dialect
 from tilewright.target.codegen.device.emitter import write_kernel
 from tilewright.target.codegen.device.nvrtc import compile_kernels

@@ -24,6 +24,11 @@ class Dialect(NamedTuple):
         float_suffix: what the names of functions of float32 end with.
         bit_functions: functions that count ones and leading zeros, by ``popcount`` or ``clz`` and
             the number of bits.
+        vectors: the names of vector types without the number of lanes, by the type of an element.
+        vector_structure: the definition of a vector type of more than four lanes, empty where the
+            language has these; ``{size}`` is in bytes.
+        vector_value: a vector of given lanes.
+        aligned: behind the declaration of memory at a multiple of ``{size}`` bytes.
         helpers: sources of helper functions, by name, where they differ from those of the host.
         keywords: names that programs cannot have.
     """
@@ -40,6 +45,10 @@ class Dialect(NamedTuple):
     barrier: str
     float_suffix: str
     bit_functions: Mapping[tuple[str, int], str]
+    vectors: Mapping[str, str]
+    vector_structure: str
+    vector_value: str
+    aligned: str
     helpers: Mapping[str, str]
     keywords: frozenset[str]
 
@@ -63,6 +72,12 @@ typedef unsigned {long} uint64_t;
 #define INT64_MIN (-INT64_C(9223372036854775807) - 1)
 """
 
+_ALIGNED: Final = "__attribute__((aligned({size})))"
+_VECTORS: Final = {
+    "int8": "char", "int16": "short", "int32": "int", "int64": "long",
+    "uint8": "uchar", "uint16": "ushort", "uint32": "uint", "uint64": "ulong",
+    "float32": "float", "float64": "double",
+}  # fmt: skip
 _HALF_INSTRUCTIONS: Final = """\
 static inline float tw_load_f16(uint16_t bits) {
   float value;
@@ -106,6 +121,10 @@ OPENCL: Final = Dialect(
     barrier="barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)",
     float_suffix="",
     bit_functions={(name, bits): name for name in ("popcount", "clz") for bits in (32, 64)},
+    vectors=_VECTORS,
+    vector_structure="",
+    vector_value="({type})({lanes})",
+    aligned=_ALIGNED,
     helpers={},
     keywords=frozenset(
         """
@@ -146,6 +165,10 @@ CUDA: Final = Dialect(
         ("clz", 32): "__clz",
         ("clz", 64): "__clzll",
     },
+    vectors={**_VECTORS, "int64": "longlong", "uint64": "ulonglong"},
+    vector_structure=f"struct {_ALIGNED} {{name}} {{{{ {{element}} {{lanes}}; }}}};\n",
+    vector_value="{type}{{{lanes}}}",
+    aligned=_ALIGNED,
     helpers={"f16": _HALF_INSTRUCTIONS},
     keywords=frozenset(
         """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from tilewright.error import CodegenError
@@ -23,6 +23,7 @@ from tilewright.tir.memory_owner import MemoryOwner, owner_of
 from tilewright.tir.numerics import KERNELS
 from tilewright.tir.stmt import Allocate, AllocateConst, AssertStmt, AttrStmt, Stmt
 from tilewright.tir.transform.device.thread_axes import THREADS, Axis, axes_and_body, is_axis
+from tilewright.tir.transform.device.vector_accesses import vector_sizes
 
 emits = EmitterTable(emits_c)
 """Registers what is written otherwise than in the C of the host."""
@@ -41,14 +42,17 @@ class KernelEmitter(FunctionEmitter):
     Attributes:
         dialect: the language.
         declarations: of the memory of a block and of constants, at the start of the kernel.
+        alignments: of memory of a block whose address is a multiple of some number of bytes.
     """
 
     table = emits
+    has_vectors = True
 
     def __init__(self, helpers: dict[str, str], dialect: Dialect) -> None:
         super().__init__(helpers)
         self.dialect, self.target = dialect, dialect.name
         self.declarations: list[str] = []
+        self.alignments: Mapping[Var, int] = {}
         self.names.reserve(dialect.keywords | MATH | {"rsqrt", "rsqrtf"})
 
     def library(self, name: str, dtype: DType, args: Sequence[Expr]) -> str:
@@ -74,6 +78,7 @@ def write_kernel(name: str, func: PrimFunc, dialect: Dialect, helpers: dict[str,
         helpers: sources of helper functions by name, to which those are added that it calls.
     """
     emitter = KernelEmitter(helpers, dialect)
+    emitter.alignments = vector_sizes(func.body)
     axes, body = axes_and_body(func.body)
     restrict = f" {dialect.restrict}" if func.attrs.get("tir.noalias", False) else ""
     parameters = ", ".join(_parameter(emitter, param, restrict) for param in func.params)
@@ -131,11 +136,13 @@ def _allocate(emitter: KernelEmitter, stmt: Allocate) -> None:
             f"{stmt.buffer_var.name} is {' * '.join(map(str, stmt.extents))}"
         )
     size = max(math.prod(extent.value for extent in stmt.extents), 1)  # type: ignore[attr-defined]
-    declaration = f"{stored_type(stmt.dtype)} {name}[{size}];"
+    declaration = f"{stored_type(stmt.dtype)} {name}[{size}]"
     if owner_of(scope) is MemoryOwner.BLOCK:
-        emitter.declarations.append(f"  {emitter.dialect.shared} {declaration}")
+        alignment = emitter.alignments.get(stmt.buffer_var)
+        aligned = f" {emitter.dialect.aligned.format(size=alignment)}" if alignment else ""
+        emitter.declarations.append(f"  {emitter.dialect.shared} {declaration}{aligned};")
     else:
-        emitter.line(declaration)
+        emitter.line(f"{declaration};")
     emitter.statement(stmt.body)
 
 

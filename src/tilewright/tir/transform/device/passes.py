@@ -9,6 +9,8 @@ from tilewright.tir.transform.device.barriers import insert_barriers
 from tilewright.tir.transform.device.cross_thread_reduction import lower_cross_thread_reduction
 from tilewright.tir.transform.device.split_kernels import split_kernels
 from tilewright.tir.transform.device.thread_axes import unify_thread_axes
+from tilewright.tir.transform.device.vector_accesses import lower_vectors
+from tilewright.tir.transform.device.vector_loops import vectorize_kernels
 from tilewright.tir.transform.device.virtual_threads import inject_virtual_threads
 from tilewright.tir.transform.passes import pass_of
 
@@ -23,6 +25,8 @@ UnifyThreadBinding = pass_of(
 InjectVirtualThread = pass_of(
     "InjectVirtualThread", inject_virtual_threads, necessary="a device has no virtual threads"
 )
+VectorizeKernels = pass_of("VectorizeKernels", vectorize_kernels, opt_level=1)
+LowerVectors = pass_of("LowerVectors", lower_vectors, necessary="a thread computes with scalars")
 ThreadSync = pass_of("ThreadSync", insert_barriers, necessary="threads use what others have made")
 
 
