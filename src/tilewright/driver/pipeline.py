@@ -83,6 +83,7 @@ def lowering(for_device: bool = False) -> Sequential:
             *added(0),
             *([] if options("tir.noalias") else [tir.IgnoreNoAlias()]),
             *([tir.SkipAssert()] if options("tir.disable_assert") else []),
+            tir.ExpandTileOperations(),  # buffers instead of pointers
             *(_reductions() if for_device else []),
             tir.LowerBlocks(),  # the rest knows loops, branches and buffers only
             # Checked before memory becomes smaller, and one-dimensional.

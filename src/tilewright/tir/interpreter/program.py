@@ -12,6 +12,7 @@ from tilewright.error import ArgumentError, InterpreterError, TVMError
 from tilewright.ir.dtype import DType
 from tilewright.ir.module import IRModule
 from tilewright.tir.buffer import Buffer
+from tilewright.tir.expand_tile_operations import expand_tile_operations
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.interpreter.calls import ProgramError, Return
 from tilewright.tir.interpreter.emitter import node_text
@@ -83,6 +84,7 @@ class Interpreter:
             function = self._program if isinstance(self._program, PrimFunc) else self._program[name]
             if not isinstance(function, PrimFunc):
                 raise ArgumentError(f"{name} is not a PrimFunc, it cannot be interpreted")
+            function = expand_tile_operations(function)
             found = compile_function(function, name, *self._options, self._host)
             self._compiled[name] = found
         return found

@@ -16,6 +16,7 @@ from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.proofs.counterexamples import no_inverse
 from tilewright.tir.stmt import BlockRealize
 from tilewright.tir.substitute import substitute
+from tilewright.tir.tile_operations import fragment_of
 
 
 def buffer_read(realize: BlockRealize, reference: Any) -> BufferRegion:
@@ -116,9 +117,6 @@ STORAGE_SCOPES: Final = (
     "wmma.matrix_a",
     "wmma.matrix_b",
     "wmma.accumulator",
-    "m16n8k8.matrixA",
-    "m16n8k8.matrixB",
-    "m16n8k8.matrixC",
     "texture",
     "amx.tmm",
 )
@@ -137,14 +135,15 @@ def known_storage_scope(storage_scope: Any) -> str:
     """
     if storage_scope == "":
         return "global"
-    if storage_scope in STORAGE_SCOPES:
+    if storage_scope in STORAGE_SCOPES or fragment_of(str(storage_scope)) is not None:
         return storage_scope
     rank, dot, tag = str(storage_scope).partition(".")
     if rank in _WITH_TAG and dot and tag.isidentifier():
         return storage_scope
     raise ScheduleError(
         f"there is no storage scope {storage_scope!r}: known are {', '.join(STORAGE_SCOPES)}, and "
-        f"{', '.join(_WITH_TAG)} followed by a tag, such as global.vtcm"
+        f"{', '.join(_WITH_TAG)} followed by a tag, such as global.vtcm; fragments of other units "
+        "have names such as m16n8k16.matrixA"
     )
 
 

@@ -18,6 +18,7 @@ from tilewright.ir.transform import ModulePass
 from tilewright.tir.analysis.verify import verify_well_formed
 from tilewright.tir.call_boundary.make_packed_api import make_packed_api
 from tilewright.tir.call_boundary.overlapping import without_promises
+from tilewright.tir.expand_tile_operations import expand_tile_operations
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.transform import PrimFuncPass
 from tilewright.tir.transform.accumulate_lanes import accumulate_lanes
@@ -103,6 +104,26 @@ Simplify = pass_of("Simplify", simplify)
 IgnoreNoAlias = pass_of("IgnoreNoAlias", without_promises)
 SkipAssert = pass_of("SkipAssert", drop_assertions)
 InstrumentBoundCheckers = pass_of("InstrumentBoundCheckers", instrument_bounds)
+
+# Before blocks are lowered.
+
+
+class ExpandTileOperations(PrimFuncPass):
+    """Loops in place of operations on tiles; see `expand_tile_operations`.
+
+    Args:
+        mark: whether warps are to execute them together.
+    """
+
+    name = "tir.ExpandTileOperations"
+    necessary = "no other pass knows what they access"
+
+    def __init__(self, mark: bool = False) -> None:
+        self._mark = mark
+
+    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        return expand_tile_operations(func, self._mark)
+
 
 # From blocks to loops over flat buffers.
 

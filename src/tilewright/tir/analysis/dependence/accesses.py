@@ -41,6 +41,7 @@ from tilewright.tir.stmt import (
     Prefetch,
     Stmt,
 )
+from tilewright.tir.tile_operations import TILE_OPERATIONS
 
 
 class Access(NamedTuple):
@@ -196,7 +197,9 @@ class _Collector(Visitor):
         if name == "tir.tvm_access_ptr" and isinstance(call.args[1], Var):
             self._pass(call.args[1], getattr(call.args[4], "value", 3) != 1)
             return
-        if not isinstance(call.op, Op) or call.op.effect in _ORDERED:
+        if name not in TILE_OPERATIONS and (
+            not isinstance(call.op, Op) or call.op.effect in _ORDERED
+        ):
             self._anywhere(EFFECTS, True)
         for argument in call.args:
             self.visit(argument)
