@@ -5,6 +5,8 @@ from __future__ import annotations
 import enum
 from typing import Final
 
+from tilewright.tir.tile_operations import fragment_of
+
 
 class MemoryOwner(enum.Enum):
     """What has its own piece of an allocation."""
@@ -18,11 +20,12 @@ class MemoryOwner(enum.Enum):
 _OWNERS: Final = {
     "local": MemoryOwner.THREAD,
     "warp": MemoryOwner.WARP,
-    "wmma": MemoryOwner.WARP,  # fragments of matrices
     "shared": MemoryOwner.BLOCK,
 }
 
 
 def owner_of(scope: str) -> MemoryOwner:
     """Who has memory of `scope`, such as ``"shared"`` or ``"shared.dyn"``, for itself."""
+    if fragment_of(scope) is not None:
+        return MemoryOwner.WARP
     return _OWNERS.get(scope.partition(".")[0], MemoryOwner.DEVICE)
