@@ -69,6 +69,17 @@ def install_torch(pip: tuple[str | Path, ...], lock: Path) -> None:
             run(*pip, "--no-deps", "--retries", "1", "--extra-index-url", TORCH_FOR_CPUS, line)
 
 
+def write_entry_points(site: Path) -> None:
+    """Announce the backend of `torch.compile` as an installed package does."""
+    head, group = "[project.entry-points.torch_dynamo_backends]", "[torch_dynamo_backends]"
+    section = (ROOT / "pyproject.toml").read_text().partition(head)[2].partition("\n[")[0]
+    entries = section.replace('"', "").strip()
+    info = site / "tilewright-0.dist-info"
+    info.mkdir(exist_ok=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: tilewright\nVersion: 0\n")
+    (info / "entry_points.txt").write_text(f"{group}\n{entries}\n")
+
+
 def main() -> None:
     if sys.version_info < MINIMUM:
         raise SystemExit(f"Python {MINIMUM[0]}.{MINIMUM[1]} or newer is needed: make PYTHON=...")
@@ -87,6 +98,7 @@ def main() -> None:
         [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], text=True
     ).strip()
     Path(site, "tilewright-development.pth").write_text(f"{ROOT / 'src'}\n")
+    write_entry_points(Path(site))
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from tilewright.error import ArgumentError, UnsupportedOperatorError
 from tilewright.ir.module import IRModule
 from tilewright.relax.block_builder import BlockBuilder
 from tilewright.relax.expr import PrimValue, RelaxExpr, Tuple
+from tilewright.relax.frontend.torch.fused_layers import FUSED_LAYERS
 from tilewright.relax.frontend.torch.graph import CHECKS, Graph
 from tilewright.relax.frontend.torch.inputs import (
     bind_placeholders,
@@ -65,6 +66,25 @@ def from_exported_program(
         )
     program = simplified(exported_program)
     refuse_effects(program)
+    return convert(
+        program,
+        keep_params_as_input=keep_params_as_input,
+        unwrap_unit_return_tuple=unwrap_unit_return_tuple,
+        no_bind_return_tuple=no_bind_return_tuple,
+    )
+
+
+def convert(
+    program: torch.export.ExportedProgram,
+    *,
+    keep_params_as_input: bool = False,
+    unwrap_unit_return_tuple: bool = False,
+    no_bind_return_tuple: bool = False,
+) -> IRModule:
+    """The graph of a program that is simplified; see `from_exported_program`.
+
+    What the program changes, buffers and inputs, comes first among the outputs.
+    """
     builder = BlockBuilder()
     graph = Graph(builder)
     inputs, weights = bind_placeholders(graph, program, keep_params_as_input)
@@ -108,9 +128,9 @@ def simplified(program: torch.export.ExportedProgram) -> torch.export.ExportedPr
         program = decomposed(program, {})
     if all(_is_known(node) for node in calls(program)):
         return program
-    rules = torch.export.default_decompositions().items()
+    rules = {**torch.export.default_decompositions(), **FUSED_LAYERS}
     return decomposed(
-        program, {target: rule for target, rule in rules if converter_of(target) is None}
+        program, {target: rule for target, rule in rules.items() if converter_of(target) is None}
     )
 
 
