@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Final
 
@@ -25,6 +26,7 @@ from tilewright.schedule_rules.nest import (
     realize_of,
 )
 from tilewright.target import Target
+from tilewright.target.accelerator import accelerator_of
 from tilewright.tir.expr import IterType
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule, ScheduleError
 from tilewright.tir.substitute import variables_of
@@ -46,14 +48,6 @@ PART: Final = 1 << 14
 
 SHARED_BYTES: Final = 1 << 15
 """Size of what is kept of the rows of a block in shared memory; the rest is elsewhere."""
-
-MAX_THREADS: Final = 1024
-
-
-def max_threads_per_block(target: Target) -> int:
-    """The most threads of a block."""
-    attrs = target.attrs
-    return attrs.get("max_threads_per_block", attrs.get("max_num_threads", MAX_THREADS))
 
 
 def share_reductions(
@@ -93,7 +87,8 @@ def _reduces(nest: Nest) -> bool:
     reduction = nest.accesses.reduces
     if reduction is None or not reduction.is_order_free:
         return False
-    return nest.accesses.count(nest.accesses.reduction) >= WARP
+    accesses = nest.accesses
+    return accesses.count(accesses.reduction) >= WARP and accesses.count(accesses.spatial) > 0
 
 
 def _is_plain(sch: Schedule, block: BlockRV) -> bool:
@@ -155,7 +150,7 @@ def _bind_rows(
     if reduced:
         sch.reorder(*spatial, *reduced)
     lengths = [_row_length(sch, block) for block in reductions]
-    threads = min(1 << (max(lengths).bit_length() - 1), ROW_THREADS, max_threads_per_block(target))
+    threads = min(1 << (max(lengths).bit_length() - 1), ROW_THREADS, accelerator_of(target).threads)
     row = sch.fuse(*spatial[:rows]) if rows else sch.add_unit_loop(_outermost(sch, last))
     count = const_int_value(sch.get(row).extent)
     together = 1 if count == 1 else max(BLOCK_THREADS // threads, 1)
@@ -212,18 +207,15 @@ def _keep_in_shared_memory(sch: Schedule, block: BlockRV, row: LoopRV, room: int
     if None in extents:
         return 0
     count = math.prod(extent for extent in extents if extent is not None)
-    size = count * sum(buffer.dtype.itemsize for buffer in buffers)
-    if size > room:
+    sizes = [count * buffer.dtype.itemsize for buffer in buffers]
+    if sum(sizes) > room:
         return 0
-
-    def step(s: Schedule) -> None:
-        for number in range(len(buffers)):
-            s.set_scope(block, number, "shared")
-
-    if attempt(sch, step) is None:  # results of the function
-        return 0
-    step(sch)
-    return size
+    used = 0
+    for number, size in enumerate(sizes):
+        with suppress(ScheduleError):  # results of the function
+            sch.set_scope(block, number, "shared")
+            used += size
+    return used
 
 
 def _loops_inside(sch: Schedule, block: BlockRV, row: LoopRV) -> list[LoopRV]:
@@ -264,7 +256,7 @@ def _bind_parts(sch: Schedule, block: BlockRV, target: Target) -> None:
         raise DoesNotFitError("it has several results, or is short")
     outer, _ = sch.split(sch.fuse(*nest.of(accesses.reduction)), [None, PART])
     parts = sch.rfactor(outer, 0)
-    threads = min(ROW_THREADS, max_threads_per_block(target))
+    threads = min(ROW_THREADS, accelerator_of(target).threads)
     outer, inner = sch.get_loops(parts)[-2:]
     sch.bind(outer, "blockIdx.x")
     sch.bind(sch.split(inner, [None, threads])[1], "threadIdx.x")
@@ -285,7 +277,7 @@ def _bind_columns(sch: Schedule, block: BlockRV, target: Target) -> None:
     sch.reorder(*spatial, *reduced)
     columns, column = sch.split(sch.fuse(*spatial), [None, WARP])
     longest = max(accesses.reduction, key=accesses.extent)
-    threads = min(ROW_THREADS, max_threads_per_block(target))
+    threads = min(ROW_THREADS, accelerator_of(target).threads)
     _, part = sch.split(nest.loops[longest], [None, max(threads // WARP, 1)])
     sch.bind(columns, "blockIdx.x")
     sch.bind(column, "threadIdx.x")

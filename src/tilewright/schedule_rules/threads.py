@@ -8,6 +8,8 @@ reductions; see `thread_rows`. All other blocks compute an element per thread.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
 from typing import Final, NamedTuple
 
 from tilewright.ir.expr import Expr, Var, const_int_value
@@ -18,14 +20,16 @@ from tilewright.schedule_rules.nest import (
     attempt,
     block_of,
     is_complete,
+    loops_by_iterator,
     plain_nest,
 )
 from tilewright.schedule_rules.operands import find_contraction
-from tilewright.schedule_rules.thread_rows import max_threads_per_block, share_reductions
+from tilewright.schedule_rules.thread_rows import share_reductions
 from tilewright.target import Target
+from tilewright.target.accelerator import accelerator_of
 from tilewright.tir.expr import IterType
 from tilewright.tir.index_map import IndexMap
-from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
+from tilewright.tir.schedule import BlockRV, LoopRV, Schedule, ScheduleError
 
 ELEMENT_THREADS: Final = 256
 """Number of threads of a block that computes elements."""
@@ -59,12 +63,17 @@ def bind_elements(sch: Schedule, block: BlockRV, target: Target) -> Schedule:
     What has to run in order, or is in the loops of another block, is done by one thread. A block
     that has gone into a product stays as it is.
     """
-    found = attempt(sch, lambda s: _bind_spatial(s, block, target))
-    return found or attempt(sch, lambda s: _bind_one_thread(s, block)) or sch
+    for step in (_bind_spatial, _bind_rows_inside, _bind_one_thread):
+        found = attempt(sch, partial(step, block=block, target=target))
+        if found is not None:
+            return found
+    return sch
 
 
 def _bind_spatial(sch: Schedule, block: BlockRV, target: Target) -> None:
     nest = plain_nest(sch, block)
+    if 0 in nest.accesses.extents.values():
+        raise DoesNotFitError("it never runs")
     kinds = {item.var: item.iter_type for item in block_of(sch, block).iter_vars}
     spatial = [nest.loops[var] for var, kind in kinds.items() if kind is IterType.DATA_PAR]
     others = [nest.loops[var] for var, kind in kinds.items() if kind is not IterType.DATA_PAR]
@@ -72,11 +81,17 @@ def _bind_spatial(sch: Schedule, block: BlockRV, target: Target) -> None:
         raise DoesNotFitError("it computes one element")
     if others:
         sch.reorder(*spatial, *others)
-    _bind_split(sch, sch.fuse(*spatial), min(ELEMENT_THREADS, max_threads_per_block(target)))
+    _bind_split(sch, sch.fuse(*spatial), _most_threads(target))
+
+
+def _most_threads(target: Target) -> int:
+    return min(ELEMENT_THREADS, accelerator_of(target).threads)
 
 
 def _bind_split(sch: Schedule, loop: LoopRV, threads: int) -> None:
     extent = const_int_value(sch.get(loop).extent)
+    if extent == 0:
+        raise DoesNotFitError("it never runs")
     if extent is not None and extent <= threads:
         outer, inner = sch.split(loop, [1, None])
     else:
@@ -85,7 +100,21 @@ def _bind_split(sch: Schedule, loop: LoopRV, threads: int) -> None:
     sch.bind(inner, "threadIdx.x")
 
 
-def _bind_one_thread(sch: Schedule, block: BlockRV) -> None:
+def _bind_rows_inside(sch: Schedule, block: BlockRV, target: Target) -> None:
+    """Give a thread each row that a program, such as one that sorts, computes."""
+    rows = sch.get_child_blocks(block)
+    if not rows:
+        raise DoesNotFitError("it has no blocks")
+    for row in rows:
+        kinds = [item.iter_type for item in block_of(sch, row).iter_vars]
+        loops = loops_by_iterator(sch, row)
+        if not kinds or len(kinds) != len(loops) or set(kinds) != {IterType.DATA_PAR}:
+            raise DoesNotFitError("its rows are not independent")
+        _bind_split(sch, sch.fuse(*loops.values()), _most_threads(target))
+
+
+def _bind_one_thread(sch: Schedule, block: BlockRV, target: Target) -> None:
+    del target
     loops = sch.get_loops(block)
     if loops and sch.get(loops[0]).thread_binding is not None:
         return  # with another block of the same loops
@@ -170,7 +199,7 @@ def tile_product(sch: Schedule, block: BlockRV, target: Target) -> None:
     product = _Product.of(accesses)
     rows, columns, steps = (accesses.count(part) for part in product[1:])
     tile = tile_for(rows, columns, steps)
-    if tile.threads[0] * tile.threads[1] > max_threads_per_block(target):
+    if tile.threads[0] * tile.threads[1] > accelerator_of(target).threads:
         raise DoesNotFitError("its tile has more threads than a block")
     result = sch.reindex(block, ("write", 0))
     _append_epilogue(sch, result)
@@ -244,13 +273,15 @@ def _append_epilogue(sch: Schedule, block: BlockRV) -> None:
         consumers = sch.get_consumers(block)
         if len(consumers) != 1 or not is_complete(sch, consumers[0]):
             return
-        if attempt(sch, lambda s, c=consumers[0]: s.reverse_compute_inline(c)) is None:
+        try:
+            sch.reverse_compute_inline(consumers[0])
+        except ScheduleError:
             return
-        sch.reverse_compute_inline(consumers[0])
 
 
 def _inline_producers_of(sch: Schedule, block: BlockRV) -> None:
     """Compute what a copy reads, such as padding, where it reads it."""
     for producer in sch.get_producers(block):
-        if is_complete(sch, producer) and attempt(sch, lambda s, p=producer: s.compute_inline(p)):
-            sch.compute_inline(producer)
+        if is_complete(sch, producer):
+            with suppress(ScheduleError):
+                sch.compute_inline(producer)

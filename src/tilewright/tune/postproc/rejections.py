@@ -11,6 +11,7 @@ from tilewright.ir.expr import IntImm, const_int_value
 from tilewright.ir.rewrite import walk
 from tilewright.schedule_rules.nest import realize_of
 from tilewright.target import Target
+from tilewright.target.accelerator import accelerator_of
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule import BlockRV, Schedule
@@ -22,7 +23,6 @@ from tilewright.tir.transform.plan_buffer_locations import plan_buffer_locations
 from tilewright.tune.postproc.postproc import Postproc, all_loops, blocks_inside, root_of, trees_of
 from tilewright.tune.rule.block_facts import loop_roles
 from tilewright.tune.rule.multi_level_tiling import HIGH, LOW
-from tilewright.tune.rule.threads import max_shared_memory, max_threads_per_block
 
 UNKNOWN = 1 << 40
 """Bytes of memory of unknown size."""
@@ -201,9 +201,10 @@ def _stays_below(kernel: Stmt, target: Target) -> bool:
         return False
     count = math.prod(n for tag, n in threads.items() if tag.startswith("threadIdx"))
     virtual = math.prod(n for tag, n in threads.items() if tag.startswith("vthread"))
-    if count > max_threads_per_block(target) or virtual > MAX_VTHREADS:
+    device = accelerator_of(target)
+    if count > device.threads or virtual > MAX_VTHREADS:
         return False
-    if allocated_bytes(kernel, "shared") > max_shared_memory(target):
+    if allocated_bytes(kernel, "shared") > device.shared_bytes:
         return False
     local = target.attrs.get("max_local_memory_per_block")
     if local is not None and allocated_bytes(kernel, "local") > local:

@@ -6,6 +6,7 @@ from tilewright.error import ArgumentValueError
 from tilewright.ir.expr import const_int_value
 from tilewright.ir.rewrite import walk
 from tilewright.schedule_rules.nest import block_of
+from tilewright.target.accelerator import accelerator_of
 from tilewright.tir.schedule import BlockRV, Schedule, ScheduleError
 from tilewright.tir.stmt import Block, For
 from tilewright.tune.postproc.postproc import Postproc, blocks_inside, root_of, trees_of
@@ -16,8 +17,6 @@ from tilewright.tune.rule.reuse import COOPERATIVE_FETCH
 from tilewright.tune.rule.threads import (
     THREADBLOCKS,
     bind_to_threads,
-    max_threads_per_block,
-    thread_warp_size,
 )
 
 
@@ -37,7 +36,7 @@ class RewriteUnboundBlock(Postproc):
 
     def apply(self, sch: Schedule) -> bool:
         """Bind all that is unbound; rejects a candidate in which that is not legal."""
-        most = max_threads_per_block(self.target)
+        most = accelerator_of(self.target).threads
         for tree in trees_of(sch):
             for block in sch.get_child_blocks(root_of(sch, tree)):
                 try:
@@ -62,7 +61,7 @@ class RewriteCooperativeFetch(Postproc):
 
     def apply(self, sch: Schedule) -> bool:
         """Split all marked copies; rejects a candidate in which that is not legal."""
-        warp = thread_warp_size(self.target)
+        warp = accelerator_of(self.target).warp
         for tree in trees_of(sch):
             for block in blocks_inside(sch, root_of(sch, tree)):
                 lanes = block_of(sch, block).annotations.get(COOPERATIVE_FETCH)

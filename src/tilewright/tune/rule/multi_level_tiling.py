@@ -10,6 +10,7 @@ from tilewright.error import ArgumentValueError
 from tilewright.ir.expr import const_int_value
 from tilewright.schedule_rules.accesses import accesses_of
 from tilewright.schedule_rules.nest import block_of
+from tilewright.target.accelerator import accelerator_of
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule, ScheduleError
 from tilewright.tune.rule.block_facts import (
@@ -21,7 +22,6 @@ from tilewright.tune.rule.block_facts import (
 )
 from tilewright.tune.rule.reuse import ReuseType, add_read_reuse, add_write_reuse, as_reuse_type
 from tilewright.tune.rule.schedule_rule import ScheduleRule, is_claimed
-from tilewright.tune.rule.threads import max_threads_per_block, thread_warp_size
 from tilewright.tune.rule.tile_sizes import TileSizes
 
 LOW: Final = "meta_schedule.thread_extent_low_inclusive"
@@ -198,15 +198,14 @@ class MultiLevelTiling(ScheduleRule):
         return found[0] if found else None
 
     def _limit_threads(self, tiling: Tiling) -> None:
-        most = max_threads_per_block(self.target)
-        warp = thread_warp_size(self.target)
+        device = accelerator_of(self.target)
         count = 1
         for item in block_of(tiling.sch, tiling.block).iter_vars:
             if item.iter_type is IterType.DATA_PAR:
                 extent = extent_of(item)
-                count *= extent or warp
-        tiling.sch.annotate(tiling.block, LOW, warp if count > 2 * warp else 1)
-        tiling.sch.annotate(tiling.block, HIGH, most)
+                count *= extent or device.warp
+        tiling.sch.annotate(tiling.block, LOW, device.warp if count > 2 * device.warp else 1)
+        tiling.sch.annotate(tiling.block, HIGH, device.threads)
 
 
 class MultiLevelTilingWideVector(MultiLevelTiling):

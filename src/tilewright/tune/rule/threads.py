@@ -9,6 +9,7 @@ from tilewright.ir.expr import const_int_value
 from tilewright.schedule_rules import decisions
 from tilewright.schedule_rules.nest import attempt, block_of
 from tilewright.target import Target
+from tilewright.target.accelerator import accelerator_of
 from tilewright.tir.expr import IterType
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
 from tilewright.tir.schedule.proofs.scope import buffers_written
@@ -23,30 +24,10 @@ from tilewright.tune.rule.block_facts import (
 )
 from tilewright.tune.rule.schedule_rule import ScheduleRule, is_claimed
 
-THREADS: Final = 1024
-WARP: Final = 32
-SHARED_BYTES: Final = 48 << 10
-"""What all GPUs of the last ten years have."""
-
 
 def is_gpu(target: Target) -> bool:
     """Whether its code runs as blocks of threads."""
     return "gpu" in target.keys
-
-
-def max_threads_per_block(target: Target) -> int:
-    """The most threads of a block."""
-    return target.attrs.get("max_threads_per_block", target.attrs.get("max_num_threads", THREADS))
-
-
-def thread_warp_size(target: Target) -> int:
-    """How many threads run in step."""
-    return target.attrs.get("thread_warp_size", WARP)
-
-
-def max_shared_memory(target: Target) -> int:
-    """Bytes of memory that the threads of a block share."""
-    return target.attrs.get("max_shared_memory_per_block", SHARED_BYTES)
 
 
 THREADBLOCKS: Final = 256
@@ -167,7 +148,7 @@ class AutoBind(ScheduleRule):
         """`sch` with the loops of the block bound."""
         if is_root(sch, block) or is_claimed(sch, block):
             return [sch]
-        most = max_threads_per_block(self.target)
+        most = accelerator_of(self.target).threads
         choose = chosen_from(self.thread_extents)
         bound = attempt(
             sch, lambda s: bind_to_threads(s, block, self.max_threadblocks, most, choose)
@@ -192,8 +173,8 @@ class CrossThreadReduction(ScheduleRule):
         """`sch` as it is, and with a reduction across threads."""
         if is_root(sch, block) or not is_gpu(self.target):
             return [sch]
-        most = max_threads_per_block(self.target)
-        if not needs_more_parallelism(sch, block, most, thread_warp_size(self.target)):
+        device = accelerator_of(self.target)
+        if not needs_more_parallelism(sch, block, device.threads, device.warp):
             return [sch]
         crossed = attempt(sch, lambda s: self._join_consumer(s, block)) or attempt(
             sch, lambda s: self._cross(s, block, _choose_threads(s, self.thread_extents))

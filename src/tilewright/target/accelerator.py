@@ -1,0 +1,44 @@
+"""What schedules have to know about a device that runs blocks of threads."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from tilewright.target.target import Target
+
+MULTIPROCESSORS: Final = {
+    "sm_75": 40, "sm_80": 108, "sm_86": 82, "sm_87": 16, "sm_89": 128, "sm_90": 132, "sm_100": 148,
+    "sm_120": 170,
+}  # fmt: skip
+"""Number of multiprocessors of a GPU of each architecture, from the data sheets of NVIDIA."""
+
+
+class Accelerator(NamedTuple):
+    """A device, as default schedules and the tuner know it; by default what most GPUs have.
+
+    Attributes:
+        threads: maximum number of threads of a block.
+        warp: number of threads that run in step.
+        shared_bytes: bytes of memory that the threads of a block share.
+        registers: number of 32-bit registers of a multiprocessor.
+        multiprocessors: number of multiprocessors.
+    """
+
+    threads: int = 1024
+    warp: int = 32
+    shared_bytes: int = 48 << 10
+    registers: int = 1 << 16
+    multiprocessors: int = 64
+
+
+def accelerator_of(target: Target) -> Accelerator:
+    """The device of a target, as far as its attributes or its architecture say it."""
+    default, attrs = Accelerator(), target.attrs
+    architecture = target.arch.rstrip("af")
+    return Accelerator(
+        attrs.get("max_threads_per_block", attrs.get("max_num_threads", default.threads)),
+        attrs.get("thread_warp_size", default.warp),
+        attrs.get("max_shared_memory_per_block", default.shared_bytes),
+        attrs.get("registers_per_block", default.registers),
+        attrs.get("num-cores", MULTIPROCESSORS.get(architecture, default.multiprocessors)),
+    )
