@@ -150,6 +150,39 @@ def test_rows_of_sizes_that_are_not_known():
         np.testing.assert_allclose(result.numpy(), expected, rtol=1e-5)
 
 
+def test_each_row_is_sorted_by_a_thread_with_memory_of_its_own():
+    data = te.placeholder((te.var("m"), te.var("n")), name="data")
+    module = tvm.build(te.create_prim_func([data, topi.sort(data)]), target="opencl")
+    for shape in ((5, 50), (3, 7), (0, 2)):
+        values = np.random.default_rng(0).normal(size=shape).astype("float32")
+        result = tvm.nd.empty(shape, "float32", tvm.opencl(0))
+        module(tvm.nd.array(values, tvm.opencl(0)), result)
+        np.testing.assert_array_equal(result.numpy(), np.sort(values))
+
+
+@pytest.mark.parametrize(
+    "operator",
+    [
+        lambda x: topi.sum(x, 1),
+        lambda x: topi.sum(x, 0),
+        lambda x: topi.sort(x),
+        lambda x: topi.reshape(x, (40, 0)),
+        lambda x: topi.matmul(x, te.placeholder((40, 0), name="right")),
+    ],
+)
+def test_nothing_is_computed_of_no_elements(operator):
+    data = te.placeholder((0, 40), name="data")
+    result = operator(data)
+    inputs = [data, *(tensor for tensor in result.op.input_tensors if tensor.op.name == "right")]
+    module = tvm.build(te.create_prim_func([*inputs, result]), target="opencl")
+    arrays = [
+        tvm.nd.empty([int(n) for n in tensor.shape], "float32", tvm.opencl(0))
+        for tensor in (*inputs, result)
+    ]
+    module(*arrays)
+    assert not arrays[-1].numpy().any()
+
+
 def test_a_schedule_of_tensors_gets_threads():
     a = te.placeholder((70,), name="a")
     b = te.compute((70,), lambda i: a[i] + 1.0, name="b")

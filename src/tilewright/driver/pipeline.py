@@ -114,6 +114,7 @@ def _kernels() -> list[Pass]:
     """From loops over blocks and threads to kernels."""
     from tilewright.tir.transform.device.passes import (
         InjectVirtualThread,
+        MoveLargeMemory,
         ThreadSync,
         UnifyThreadBinding,
     )
@@ -122,6 +123,7 @@ def _kernels() -> list[Pass]:
         UnifyThreadBinding(),  # what threads share has its place and its size
         InjectVirtualThread(),  # before ThreadSync: what is done once needs one barrier
         ThreadSync(),  # before FlattenBuffer: dimensions tell elements apart
+        MoveLargeMemory(),  # before FlattenBuffer, which knows how wide indices are
     ]
 
 

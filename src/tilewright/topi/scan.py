@@ -8,10 +8,11 @@ from typing import Any
 from tilewright.ir.arithmetic import minimum
 from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import DType
-from tilewright.ir.expr import Expr
+from tilewright.ir.expr import Expr, Var
 from tilewright.te.extern import extern, loop_nest
 from tilewright.te.tensor import Tensor, zero_like
-from tilewright.tir.buffer import Buffer, BufferLoad, decl_buffer
+from tilewright.tir.buffer import Buffer, BufferLoad, Range, decl_buffer
+from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.stmt import Block, BlockRealize, BufferStore, Stmt, seq
 from tilewright.topi import tag
 from tilewright.topi.operands import accumulator, normalized_axis
@@ -49,7 +50,7 @@ def scanop(
 
     def program(ins: list[Buffer], outs: list[Buffer]) -> Stmt:
         (source,), (result,) = ins, outs
-        so_far = decl_buffer(inner or (1,), wide, f"{op_name}_so_far")
+        so_far = decl_buffer(inner or (1,), wide, f"{op_name}_so_far", scope="local")
 
         def combine(before: Sequence[Expr], k: Expr, after: Sequence[Expr], combined: Any) -> Stmt:
             """Store element `k`, given `combined`, the reduction up to and including it."""
@@ -63,7 +64,14 @@ def scanop(
         def element(before: Sequence[Expr], k: Expr, after: Sequence[Expr]) -> Expr:
             return cast(wide, cast(target, BufferLoad(source, (*before, k, *after))))
 
-        def one_row(before: list[Expr]) -> Stmt:
+        def one_row(loops: list[Expr]) -> Stmt:
+            before = [Var(f"row{n}", extent.dtype) for n, extent in enumerate(outer)]
+            rows = [
+                IterVar(Range.from_min_extent(zero_like(extent), extent), row, IterType.DATA_PAR)
+                for row, extent in zip(before, outer, strict=True)
+            ]
+            whole = (*before, *(slice(None) for _ in (length, *inner)))
+
             def first(place: list[Expr]) -> Stmt:
                 after = place[1:]
                 return combine(before, first_index, after, element(before, first_index, after))
@@ -77,14 +85,16 @@ def scanop(
                 return combine(before, k, after, combined)
 
             # An empty row has no first element.
-            return seq(
+            body = seq(
                 loop_nest((minimum(length, const(1, length.dtype)), *inner), first, "j"),
                 loop_nest((length - 1, *inner), next_one, "k"),
             )
+            reads, writes = (source[whole],), (result[whole],)
+            block = Block(tuple(rows), reads, writes, "row", body, None, (so_far,))
+            return BlockRealize(tuple(loops), const(True), block)
 
         first_index = zero_like(length)
-        block = Block((), (), (), "root", loop_nest(outer, one_row), None, (so_far,))
-        return BlockRealize((), const(True), block)
+        return loop_nest(outer, one_row)
 
     return extern(data.shape, [data], program, op_name, dtype=str(target), tag=tag.COMM_REDUCE)
 

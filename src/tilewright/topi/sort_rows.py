@@ -47,48 +47,52 @@ def argsort_rows(dtype: DType, ascending: bool) -> PrimFunc:
         n = T.int64()
         X = T.match_buffer(x, (m, n), element)  # noqa: N806
         R = T.match_buffer(result, (m, n), "int64")  # noqa: N806
-        keys = T.alloc_buffer((2, n), unsigned)
-        places = T.alloc_buffer((2, n), "int64")
-        counts = T.alloc_buffer((passes, digits), "int64")
-        before = T.alloc_buffer((1,), "int64")
-        half = T.alloc_buffer((1,), "int64")
         for i in range(m):
-            for j in range(n):
-                keys[0, j] = sort_key(X[i, j], ascending)
-            if n <= SHORT:
+            with T.block("row"):
+                row = T.axis.spatial(m, i)
+                T.reads(X[row, 0:n])
+                T.writes(R[row, 0:n])
+                keys = T.alloc_buffer((2, n), unsigned, scope="local")
+                places = T.alloc_buffer((2, n), "int64", scope="local")
+                counts = T.alloc_buffer((passes, digits), "int64", scope="local")
+                before = T.alloc_buffer((1,), "int64", scope="local")
+                half = T.alloc_buffer((1,), "int64", scope="local")
                 for j in range(n):
-                    before[0] = T.int64(0)
-                    for k in range(j):
-                        before[0] = before[0] + T.Cast("int64", keys[0, k] <= keys[0, j])
-                    for k in range(n - j):
-                        before[0] = before[0] + T.Cast("int64", keys[0, k + j] < keys[0, j])
-                    R[i, before[0]] = j
-            else:
-                for p, d in T.grid(passes, digits):
-                    counts[p, d] = T.int64(0)
-                for j in range(n):
-                    places[0, j] = j
-                    for p in T.unroll(passes):
-                        counts[p, digit(keys[0, j], p)] = counts[p, digit(keys[0, j], p)] + 1
-                half[0] = T.int64(0)
-                for p in range(passes):
-                    source = half[0]
-                    if counts[p, digit(keys[source, 0], p)] < n:
+                    keys[0, j] = sort_key(X[row, j], ascending)
+                if n <= SHORT:
+                    for j in range(n):
                         before[0] = T.int64(0)
-                        for d in range(digits):
-                            count = counts[p, d]
-                            counts[p, d] = before[0]
-                            before[0] = before[0] + count
-                        for j in range(n):
-                            key = keys[source, j]
-                            column = digit(key, p)
-                            target = counts[p, column]
-                            counts[p, column] = target + 1
-                            keys[1 - source, target] = key
-                            places[1 - source, target] = places[source, j]
-                        half[0] = 1 - source
-                for j in range(n):
-                    R[i, j] = places[half[0], j]
+                        for k in range(j):
+                            before[0] = before[0] + T.Cast("int64", keys[0, k] <= keys[0, j])
+                        for k in range(n - j):
+                            before[0] = before[0] + T.Cast("int64", keys[0, k + j] < keys[0, j])
+                        R[row, before[0]] = j
+                else:
+                    for p, d in T.grid(passes, digits):
+                        counts[p, d] = T.int64(0)
+                    for j in range(n):
+                        places[0, j] = j
+                        for p in T.unroll(passes):
+                            counts[p, digit(keys[0, j], p)] = counts[p, digit(keys[0, j], p)] + 1
+                    half[0] = T.int64(0)
+                    for p in range(passes):
+                        source = half[0]
+                        if counts[p, digit(keys[source, 0], p)] < n:
+                            before[0] = T.int64(0)
+                            for d in range(digits):
+                                count = counts[p, d]
+                                counts[p, d] = before[0]
+                                before[0] = before[0] + count
+                            for j in range(n):
+                                key = keys[source, j]
+                                column = digit(key, p)
+                                target = counts[p, column]
+                                counts[p, column] = target + 1
+                                keys[1 - source, target] = key
+                                places[1 - source, target] = places[source, j]
+                            half[0] = 1 - source
+                    for j in range(n):
+                        R[row, j] = places[half[0], j]
 
     return argsort
 
@@ -106,25 +110,29 @@ def top_rows(dtype: DType, k: int, ascending: bool) -> PrimFunc:
         n = T.int64()
         X = T.match_buffer(x, (m, n), element)  # noqa: N806
         R = T.match_buffer(result, (m, k), "int64")  # noqa: N806
-        best = T.alloc_buffer((k + 1,), unsigned)
-        places = T.alloc_buffer((k + 1,), "int64")
-        position = T.alloc_buffer((1,), "int64")
         for i in range(m):
-            for j in range(n):
-                key = sort_key(X[i, j], ascending)
-                if j < k or key < best[k - 1]:
-                    # Those that are worse move by one place; the last one falls behind the end.
-                    position[0] = T.min(j, T.int64(k - 1))
-                    while T.if_then_else(
-                        position[0] > 0, key < best[T.max(position[0] - 1, 0)], T.bool(False)
-                    ):
-                        best[position[0]] = best[position[0] - 1]
-                        places[position[0]] = places[position[0] - 1]
-                        position[0] = position[0] - 1
-                    best[position[0]] = key
-                    places[position[0]] = j
-            for j in range(k):
-                R[i, j] = places[j]
+            with T.block("row"):
+                row = T.axis.spatial(m, i)
+                T.reads(X[row, 0:n])
+                T.writes(R[row, 0:k])
+                best = T.alloc_buffer((k + 1,), unsigned, scope="local")
+                places = T.alloc_buffer((k + 1,), "int64", scope="local")
+                position = T.alloc_buffer((1,), "int64", scope="local")
+                for j in range(n):
+                    key = sort_key(X[row, j], ascending)
+                    if j < k or key < best[k - 1]:
+                        # Those that are worse move by one place; the last one falls behind the end.
+                        position[0] = T.min(j, T.int64(k - 1))
+                        while T.if_then_else(
+                            position[0] > 0, key < best[T.max(position[0] - 1, 0)], T.bool(False)
+                        ):
+                            best[position[0]] = best[position[0] - 1]
+                            places[position[0]] = places[position[0] - 1]
+                            position[0] = position[0] - 1
+                        best[position[0]] = key
+                        places[position[0]] = j
+                for j in range(k):
+                    R[row, j] = places[j]
 
     return topk
 

@@ -7,6 +7,7 @@ from tilewright.ir.pass_context import PassContext
 from tilewright.ir.transform import ModulePass
 from tilewright.tir.transform.device.barriers import insert_barriers
 from tilewright.tir.transform.device.cross_thread_reduction import lower_cross_thread_reduction
+from tilewright.tir.transform.device.large_memory import move_large_memory
 from tilewright.tir.transform.device.split_kernels import split_kernels
 from tilewright.tir.transform.device.thread_axes import unify_thread_axes
 from tilewright.tir.transform.device.vector_accesses import lower_vectors
@@ -28,6 +29,9 @@ InjectVirtualThread = pass_of(
 VectorizeKernels = pass_of("VectorizeKernels", vectorize_kernels, opt_level=1)
 LowerVectors = pass_of("LowerVectors", lower_vectors, necessary="a thread computes with scalars")
 ThreadSync = pass_of("ThreadSync", insert_barriers, necessary="threads use what others have made")
+MoveLargeMemory = pass_of(
+    "MoveLargeMemory", move_large_memory, necessary="threads have little memory of their own"
+)
 
 
 class SplitHostDevice(ModulePass):
