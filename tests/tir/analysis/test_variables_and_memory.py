@@ -43,6 +43,13 @@ def test_memory_that_is_accessed_comes_from_outside_and_the_axes_of_kernels_do_n
     assert tir.analysis.undefined_vars(func.body) == pointers
 
 
+def test_sizes_of_what_is_accessed_come_from_outside():
+    size, index = tir.Var("size", "int32"), tir.Var("index", "int32")
+    buffer = tir.decl_buffer((2, size), "float32")
+    store = tir.BufferStore(buffer, 0.0, (0, index))
+    assert tir.analysis.undefined_vars(store) == [buffer.data, size, index]
+
+
 def test_sameness_of_expressions():
     x, y = tir.Var("x", "int32"), tir.Var("x", "int32")
     assert tir.analysis.expr_deep_equal(x + 1, x + 1)

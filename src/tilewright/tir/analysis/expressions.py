@@ -46,7 +46,7 @@ def has_effects(root: Node) -> bool:
 def undefined_vars(node: Node, defs: Sequence[Var] = ()) -> list[Var]:
     """The variables that `node` mentions and does not bind, in order of appearance.
 
-    Pointers to the memory of the buffers that it accesses are among them.
+    Pointers to the memory of the buffers that it accesses, and their sizes, are among them.
 
     Args:
         node: a statement or an expression.
@@ -70,4 +70,6 @@ def undefined_vars(node: Node, defs: Sequence[Var] = ()) -> list[Var]:
                 bound.add(value.var)  # of an attribute: the axis of a kernel
             elif field.role is Role.USE and isinstance(value, Buffer):
                 found[value.data] = None
+                for expr in (*value.shape, *value.strides, value.elem_offset):
+                    found |= dict.fromkeys(n for n in walk(expr) if isinstance(n, Var))
     return [var for var in found if var not in bound]
