@@ -38,7 +38,10 @@ def for_backend(module: IRModule, target: Target) -> IRModule:
 
 
 def generate_code(
-    module: IRModule, target: Target, params: Mapping[str, Param] | None = None
+    module: IRModule,
+    target: Target,
+    params: Mapping[str, Param] | None = None,
+    callers: IRModule | None = None,
 ) -> Any:
     """The code of what `for_backend` makes, a `CompiledCode`.
 
@@ -46,19 +49,39 @@ def generate_code(
         module: the programs.
         target: what to compile for.
         params: the constants that they find by `lookup_param`.
+        callers: programs of the host that call them, where `target` is a device.
 
     Raises:
         CodegenError: for a program that the target cannot express.
         TargetError: for a target without a backend.
     """
     backend, device_type = GenerateCode(target, params), DEVICE_TYPES[target.kind.device_type]
-    steps: list[Pass] = [tir.MakePackedAPI(device_type), backend]
     if target.kind.name in KERNEL_KINDS:
-        from tilewright.tir.transform.device.passes import SplitHostDevice
-
-        steps.insert(0, SplitHostDevice(target.kind.name))
-    Sequential(steps, name="generate_code")(module)
+        module = _split(module, target)
+    if callers is not None:
+        functions = {**callers.functions, **module.functions}
+        module = IRModule(functions, callers.attrs, callers.global_infos)
+    Sequential([tir.MakePackedAPI(device_type), backend], name="generate_code")(module)
     return backend.code
+
+
+def check_kernels(module: IRModule, target: Target) -> None:
+    """Raise an error unless `generate_code` makes kernels of what `for_backend` makes.
+
+    Raises:
+        LoweringError: for a program that works with memory of the device outside of its kernels.
+        CodegenError: for a kernel that the target cannot express.
+    """
+    from tilewright.target.codegen.device.compile import device_code
+
+    device_code(_split(module, target), target)
+
+
+def _split(module: IRModule, target: Target) -> IRModule:
+    """Programs with their kernels as functions of their own."""
+    from tilewright.tir.transform.device.passes import SplitHostDevice
+
+    return SplitHostDevice(target.kind.name)(module)
 
 
 def scheduling(target: Target) -> Sequential:

@@ -224,7 +224,9 @@ class Conversion:
     def _struct_info(self, output: Tensor) -> TensorStructInfo:
         simplify = self._builder.analyzer.simplify
         extents = [simplify(substitute(extent, self._outer)) for extent in output.shape]
-        return TensorStructInfo(extents, output.dtype)
+        infos = [value.struct_info for value in self.values.values()]
+        devices = [info.vdevice for info in infos if isinstance(info, TensorStructInfo)]
+        return TensorStructInfo(extents, output.dtype, next(filter(None, devices), None))
 
 
 def _variables_of(outputs: list[Tensor]) -> list[Var]:

@@ -118,6 +118,7 @@ def view_of(
     shape: Sequence[int],
     strides: Sequence[int],
     data: int,
+    device: core.Device | None = None,
 ) -> Any:
     """An array over the memory of `source` with other metadata; it keeps `source` alive.
 
@@ -128,8 +129,9 @@ def view_of(
         shape: extents.
         strides: elements between neighbours per dimension.
         data: address of the first element.
+        device: where that is, by default as `source`.
     """
-    device = source.device
+    device = device or source.device
     code, bits, lanes = dtype_code(dtype)
     sizes = ctypes.c_int64 * max(len(shape), 1)
     prototype = DLTensor(

@@ -19,6 +19,7 @@ from tilewright.error import (
 )
 from tilewright.ir.dtype import DType
 from tilewright.runtime.device import CPU, Device, as_device, cpu, driver_of, require_host
+from tilewright.runtime.device_driver import has_driver
 from tilewright.runtime.dlpack import dtype_from_code, import_tensor, view_of
 from tilewright.runtime.torch_tensors import require_plain
 
@@ -237,6 +238,12 @@ class NDArray(core.Tensor):
         return np.asarray(_HostMemory(self, interface)).view(element)
 
 
+class BorrowedArray(NDArray):
+    """An array over memory of a device that is somebody else's, for as long as a call lasts."""
+
+    __slots__ = ()
+
+
 def array(arr: Any, device: Device | None = None, mem_scope: str | None = None) -> NDArray:
     """A new array with a copy of `arr`.
 
@@ -362,14 +369,19 @@ def borrowed(tensor: core.Tensor) -> core.Tensor:
     A tensor that compiled code made on its stack is valid during the call only; its array refers
     to the same elements and must not be kept either, but its shape and dtype are copied.
     """
-    if isinstance(tensor, NDArray) or tensor.__dlpack_device__()[0] != CPU:
+    kind = tensor.__dlpack_device__()[0]
+    if isinstance(tensor, NDArray) or not (kind == CPU or has_driver(kind)):
         return tensor
     if tensor.__chandle__():
         return import_tensor(tensor, NDArray)
     data_type = tensor.dtype
     dtype = dtype_from_code(data_type.type_code, data_type.bits, data_type.lanes)
     anchor = import_tensor(np.empty(0, np.uint8), core.Tensor)
-    return view_of(anchor, NDArray, dtype, tensor.shape, tensor.strides, tensor.data_ptr())
+    cls = NDArray if kind == CPU else BorrowedArray
+    return view_of(
+        anchor, cls, dtype, tensor.shape, tensor.strides, tensor.data_ptr(),
+        tensor.device,
+    )  # fmt: skip
 
 
 def _as_numpy(source: Any, purpose: str) -> np.ndarray:

@@ -71,8 +71,10 @@ def test_on_one_processor_moving_does_nothing():
 def test_other_devices_are_refused(old, new):
     text = Module.script()
     assert old in text
-    with pytest.raises(DeviceError, match=r'graphs run on processors, but I\.vdevice\("cuda"'):
-        relax.build(from_source(text.replace(old, new)))
+    message = r'I\.vdevice\("cuda", 0, "global"\) is asked for .*, and the module is compiled for '
+    for target in ("llvm", "opencl"):
+        with pytest.raises(DeviceError, match=message + target):
+            relax.build(from_source(text.replace(old, new)), target)
 
 
 @pytest.mark.parametrize(

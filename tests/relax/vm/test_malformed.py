@@ -4,7 +4,7 @@ import pytest
 from tests.relax.builders import array, twice
 
 from tilewright import relax
-from tilewright.error import TargetError, VerifyError
+from tilewright.error import VerifyError
 from tilewright.ir import GlobalVar, IRModule
 
 
@@ -27,10 +27,3 @@ def test_a_function_need_not_be_in_normal_form():
     x = relax.Var("x", array(2))
     function = relax.Function((x,), twice(twice(x)))
     assert "main" in relax.build(function, "llvm").stats()
-
-
-@pytest.mark.parametrize("kind", ["opencl", "cuda"])
-def test_graphs_for_devices_are_refused(kind):
-    x = relax.Var("x", array(2))
-    with pytest.raises(TargetError, match=f"graphs run on processors, not on '{kind}' yet"):
-        relax.build(relax.Function((x,), twice(x)), kind)

@@ -12,7 +12,7 @@ from tilewright.ir.module import GlobalVar
 from tilewright.ir.op import Op
 from tilewright.relax.expr import Call, ExternFunc, Function
 from tilewright.relax.interpreter.values import Shape, as_value
-from tilewright.relax.op import base, view
+from tilewright.relax.op import base, conversion, view
 from tilewright.relax.struct_info import StructInfo, TensorStructInfo, TupleStructInfo
 from tilewright.runtime.ndarray import alias
 from tilewright.runtime.registry import fail, get_global_func, print_values
@@ -161,6 +161,12 @@ def _assert(evaluator: Evaluator, call: Call, frame: Frame) -> Any:
     if not np.asarray(condition).item():
         fail(str(call.attrs["format"]), *values)
     return ()
+
+
+@evaluation(*conversion.MOVES)
+def _to_vdevice(evaluator: Evaluator, call: Call, frame: Frame) -> Any:
+    """The evaluator has one memory."""
+    return evaluator.evaluate(call.args[0], frame)
 
 
 # --- shapes ----------------------------------------------------------------------------------

@@ -1,19 +1,17 @@
-"""Conversions of dtypes, quantisation, and devices, which must all be processors."""
+"""Conversions of dtypes, quantisation, and arrays on devices."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from tilewright import topi
-from tilewright.error import ArgumentError, DeviceError
+from tilewright.error import ArgumentError
 from tilewright.ir.arithmetic import maximum, minimum
 from tilewright.ir.convert import cast
 from tilewright.ir.dtype import FLOAT32, DType
 from tilewright.ir.expr import Expr
-from tilewright.ir.module import IRModule, VDevice
-from tilewright.ir.node import Span
-from tilewright.ir.rewrite import walk_once
-from tilewright.relax.expr import Call, Function
+from tilewright.ir.module import VDevice
+from tilewright.relax.expr import Call
 from tilewright.relax.op.rules import agreeing, axis_of, sized
 from tilewright.relax.op.table import Inference, call, kernel, register
 from tilewright.relax.struct_info import UNKNOWN_NDIM, StructInfo, TensorStructInfo
@@ -22,38 +20,6 @@ from tilewright.te.tensor import Tensor, extent_text
 from tilewright.tir.op.dtypes import max_value, min_value
 from tilewright.topi import tag
 from tilewright.topi.operands import normalized_axis
-
-
-def require_processor(device: VDevice, span: Span | None = None) -> None:
-    """Refuse a device that is not a processor.
-
-    Raises:
-        DeviceError: naming it.
-    """
-    target = device.target
-    if target is None or target.kind.device_type == "cpu":
-        return
-    where = "" if span is None else f" ({span})"
-    raise DeviceError(
-        f"graphs run on processors, but {device!r} is asked for{where}: leave vdevice out, or take "
-        "I.vdevice('llvm')"
-    )
-
-
-def check_devices(mod: IRModule) -> None:
-    """Refuse a module with arrays on devices that are not processors.
-
-    Raises:
-        DeviceError: naming one.
-    """
-    for function in mod.functions.values():
-        if not isinstance(function, Function):
-            continue
-        for node in walk_once(function):
-            if isinstance(node, TensorStructInfo) and node.vdevice is not None:
-                require_processor(node.vdevice, node.span)
-            elif isinstance(node, Call) and isinstance(node.attrs.get("dst_vdevice"), VDevice):
-                require_processor(node.attrs["dst_vdevice"], node.span)
 
 
 def _infer_to_vdevice(inference: Inference) -> TensorStructInfo:
@@ -66,15 +32,12 @@ def _infer_hint(inference: Inference) -> TensorStructInfo:
     return inference.tensor(0)
 
 
-def _legalize_device(builder: Any, expr: Call) -> Any:
-    """The array itself: a program runs on one processor."""
-    del builder
-    require_processor(expr.attrs["dst_vdevice"], expr.span)
-    return expr.args[0]
+TO_VDEVICE = register("to_vdevice", ("data",), _infer_to_vdevice, is_view=True)
+HINT_ON_DEVICE = register("hint_on_device", ("data",), _infer_hint, is_view=True)
 
 
-_TO_VDEVICE = register("to_vdevice", ("data",), _infer_to_vdevice, _legalize_device, is_view=True)
-_HINT_ON_DEVICE = register("hint_on_device", ("data",), _infer_hint, _legalize_device, is_view=True)
+MOVES: Final = (TO_VDEVICE, HINT_ON_DEVICE)
+"""Operators whose result may be in another memory."""
 
 
 def _device(caller: str, value: Any) -> VDevice:
@@ -91,7 +54,7 @@ def to_vdevice(data: Any, dst_vdevice: VDevice) -> Call:
         dst_vdevice: the device; in a script, also its name, such as ``"llvm:0"``.
     """
     device = _device("R.to_vdevice", dst_vdevice)
-    return call(_TO_VDEVICE, data, attrs={"dst_vdevice": device})
+    return call(TO_VDEVICE, data, attrs={"dst_vdevice": device})
 
 
 def hint_on_device(data: Any, dst_vdevice: VDevice) -> Call:
@@ -102,7 +65,7 @@ def hint_on_device(data: Any, dst_vdevice: VDevice) -> Call:
         dst_vdevice: the device; in a script, also its name, such as ``"llvm:0"``.
     """
     device = _device("R.hint_on_device", dst_vdevice)
-    return call(_HINT_ON_DEVICE, data, attrs={"dst_vdevice": device})
+    return call(HINT_ON_DEVICE, data, attrs={"dst_vdevice": device})
 
 
 def _infer_astype(inference: Inference) -> TensorStructInfo:

@@ -21,6 +21,7 @@ from tilewright.runtime.ndarray import NDArray, array
 from tilewright.schedule_rules.eligible import may_schedule
 from tilewright.schedule_rules.operands import CONSTANT_PARAMS
 from tilewright.target import Target
+from tilewright.target.kinds import KERNEL_KINDS
 from tilewright.tir.analysis.pattern_kind import PatternKind
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.transform.lift_copies import lift_copies
@@ -97,6 +98,8 @@ class PackConstants(ModulePass):
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
         chosen = self.target or Target.current() or "llvm"
         target = chosen if isinstance(chosen, Target) else Target(chosen)
+        if target.kind.name in KERNEL_KINDS:  # whose schedules pack nothing
+            return mod
         result = mod.clone()
         copies: dict[GlobalVar, dict[int, PrimFunc]] = {}
         for var, positions in constant_operands(mod).items():

@@ -12,6 +12,7 @@ from tilewright.relax.analysis.reshape_pattern import has_reshape_pattern
 from tilewright.relax.analysis.variables import definition
 from tilewright.relax.expr import Call, Tuple
 from tilewright.relax.op.base import CALL_TIR
+from tilewright.relax.op.conversion import MOVES
 from tilewright.relax.op.table import operator_of
 from tilewright.relax.struct_info import TensorStructInfo
 from tilewright.relax.transform.function_pass import CountingMutator, ViewMutator, is_call_of
@@ -60,7 +61,7 @@ class _Removal(ViewMutator):
 
 def _is_view(value: object) -> bool:
     entry = operator_of(value)
-    return entry is not None and entry.is_view
+    return entry is not None and entry.is_view and entry.op not in MOVES
 
 
 class RewriteDataflowReshape(ModulePass):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -17,13 +16,16 @@ from tilewright.driver.object_cache import default_cache
 from tilewright.driver.pipeline import for_backend, generate_code
 from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.relax.expr import Function
-from tilewright.relax.vm.emit import ConstantTable, Observer, emit
-from tilewright.relax.vm.function import GRAPHS_FUNCTION, Descriptions
+from tilewright.relax.vm.emit import ConstantTable, Observer, emit, written_parameters
+from tilewright.relax.vm.emit_device import CONSTANTS
+from tilewright.relax.vm.function import GRAPHS_FUNCTION, Descriptions, GraphDescription
 from tilewright.relax.vm.kernel_calls import KernelCalls
+from tilewright.relax.vm.placement import DeviceKernels, Placement
 from tilewright.relax.vm.plan import MemoryPlan, plan_memory
 from tilewright.relax.vm.signature import Signature, signature_of
 from tilewright.relax.vm.steps import NotCompilableError
 from tilewright.relax.vm.translate import Program, translate
+from tilewright.runtime.device_arrays import hold_constants
 from tilewright.runtime.module import CompiledCode, Module, compiled_module
 from tilewright.target import Target
 from tilewright.target.codegen.llvm.jit import LinkedModule
@@ -35,7 +37,7 @@ def native_code(
     module: IRModule,
     whole: IRModule,
     kernels: dict[GlobalVar, PrimFunc],
-    target: Target,
+    started: DeviceKernels,
     constants: ConstantTable,
     units: Mapping[GlobalVar, CompiledUnit] | None,
 ) -> tuple[CompiledCode, Mapping[GlobalVar, CompiledUnit]]:
@@ -43,14 +45,20 @@ def native_code(
 
     Args:
         module: where other tensor programs are that the kernels call.
-        whole: the graph functions, as tensor programs, and the kernels.
-        units: the kernels, if they are compiled already.
+        whole: the graph functions, as tensor programs, and the kernels of the host.
+        started: the kernels of the device.
+        units: the kernels of the host, if they are compiled already.
 
     Returns:
         The code, and the kernels as far as they are object files of their own.
     """
+    target = started.placement.target
+    if started.placement.has_device:
+        host = _lowered(module, whole, kernels, started.placement.host, "_on_host")
+        return generate_code(IRModule(started.lowered), target, constants.params(), host), {}
     if target.kind.name != "llvm":
-        return _in_one_piece(module, whole, kernels, target, constants), {}
+        everything = _lowered(module, whole, kernels, target)
+        return generate_code(everything, target, constants.params()), {}
     if units is None:
         units = compile_units(module, kernels, target, default_cache())
     return _linked(whole, kernels, target, constants, units), units
@@ -72,20 +80,26 @@ def _linked(
     return LinkedModule(code, [unit.unit for unit in units.values()])
 
 
-def _in_one_piece(
+def _lowered(
     module: IRModule,
     whole: IRModule,
     kernels: dict[GlobalVar, PrimFunc],
     target: Target,
-    constants: ConstantTable,
-) -> CompiledCode:
-    """All functions in one source."""
+    suffix: str = "",
+) -> IRModule:
+    """All functions, the kernels as backends take them.
+
+    Args:
+        suffix: what the names of functions end in that kernels call.
+    """
     functions = dict(kernels)
+    renamed: dict[GlobalVar, GlobalVar] = {}
     for name, kernel in kernels.items():
-        functions |= with_callees(module, name, kernel)
-    legal = for_backend(IRModule(functions), target)
-    everything = IRModule({**whole.functions, **legal.functions}, whole.attrs)
-    return generate_code(everything, target, constants.params())
+        called = with_callees(module, name, kernel)
+        functions |= called
+        renamed |= {v: GlobalVar(v.name_hint + suffix) for v in called if v not in kernels}
+    legal = for_backend(rename_functions(IRModule(functions), renamed), target)
+    return IRModule({**whole.functions, **legal.functions}, whole.attrs)
 
 
 @dataclass(eq=False)
@@ -93,12 +107,14 @@ class GraphPrograms:
     """The graph functions of a module that become native code, and what they need.
 
     Attributes:
-        kernels: the tensor programs that they call.
+        kernels: the tensor programs of the host that they call.
+        started: those that run on a device.
         overlapping: the kernels whose arrays may overlap.
         packed: the symbols of graph functions that work with values of any kind.
         reasons: why the other graph functions are evaluated instead.
     """
 
+    started: DeviceKernels
     programs: dict[GlobalVar, Program] = field(default_factory=dict)
     plans: dict[GlobalVar, MemoryPlan] = field(default_factory=dict)
     kernels: dict[GlobalVar, PrimFunc] = field(default_factory=dict)
@@ -107,24 +123,24 @@ class GraphPrograms:
     reasons: dict[GlobalVar, str] = field(default_factory=dict)
 
 
-def graph_programs(module: IRModule) -> GraphPrograms:
+def graph_programs(module: IRModule, placement: Placement) -> GraphPrograms:
     """The programs of those graph functions of `module` that can be compiled.
 
     A function that calls one that cannot be compiled cannot be compiled either.
     """
-    found = GraphPrograms()
+    found = GraphPrograms(DeviceKernels(module, placement))
     functions = {v: f for v, f in module.functions.items() if isinstance(f, Function)}
     signatures: dict[GlobalVar, Signature] = {}
     for name, function in functions.items():
         try:
-            signatures[name] = signature_of(function)
+            signatures[name] = signature_of(function, placement)
         except NotCompilableError as reason:
             found.reasons[name] = str(reason)
     changed = True
     packed: dict[GlobalVar, str] = {}
     while changed:
         changed, packed_before = False, len(packed)
-        found.programs, kernels = {}, KernelCalls(module, signatures, packed)
+        found.programs, kernels = {}, KernelCalls(module, signatures, packed, found.started)
         for name in list(signatures):
             try:
                 found.programs[name] = translate(functions[name], signatures[name], kernels)
@@ -163,13 +179,14 @@ class CompiledGraphs:
 
     def runtime_module(self) -> Module:
         """The functions, to be called."""
-        return compiled_module(self.code, signatures_of(self.module))
+        module = compiled_module(self.code, signatures_of(self.module))
+        hold_constants(module, self.descriptions.constants)
+        return module
 
 
 def compile_graphs(
     module: IRModule,
     graphs: GraphPrograms,
-    target: Target,
     observers: Mapping[GlobalVar, Observer] | None = None,
     units: Mapping[GlobalVar, CompiledUnit] | None = None,
 ) -> CompiledGraphs:
@@ -187,20 +204,33 @@ def compile_graphs(
             program,
             graphs.plans[name],
             constants,
+            graphs.started.placement.device_type,
             observers.get(name),
             graphs.packed.get(name),
         )
         for name, program in graphs.programs.items()
     }
-    descriptions = {
-        symbol: ([param.name_hint for param in module[name].params], program.signature.structure)
-        for name, program in graphs.programs.items()
-        if (symbol := module[name].global_symbol) is not None
-    }
-    texts = {GRAPHS_FUNCTION: json.dumps(descriptions)}
+    placement = graphs.started.placement
+    given = constants.device_function(placement.device_type)
+    if given is not None:
+        emitted[CONSTANTS] = given
+    digest = "" if given is None else constants.digest
+    descriptions = Descriptions(_described(module, graphs), placement.kind, digest)
+    texts = {GRAPHS_FUNCTION: descriptions.as_json()}
     whole = IRModule({**private, **emitted}, {TEXTS: texts})
-    code, units = native_code(module, whole, private, target, constants, units)
+    code, units = native_code(module, whole, private, graphs.started, constants, units)
     return CompiledGraphs(code, whole, constants, graphs, descriptions, units)
+
+
+def _described(module: IRModule, graphs: GraphPrograms) -> dict[str, GraphDescription]:
+    found: dict[str, GraphDescription] = {}
+    for name, program in graphs.programs.items():
+        names = [param.name_hint for param in module[name].params]
+        signature, symbol = program.signature, module[name].global_symbol
+        if symbol is not None:
+            written = sorted(written_parameters(program.steps))
+            found[symbol] = GraphDescription(names, signature.structure, signature.on_host, written)
+    return found
 
 
 def _private(kernel: PrimFunc, overlaps: bool) -> PrimFunc:

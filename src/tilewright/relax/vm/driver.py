@@ -15,7 +15,7 @@ import numpy as np
 
 from tilewright.driver.build_module import build as build_tensor_programs
 from tilewright.driver.object_cache import ObjectCache, default_cache, key_of, target_facts
-from tilewright.error import ArgumentError, TargetError, TVMError, UnknownNameError, did_you_mean
+from tilewright.error import ArgumentError, TVMError, UnknownNameError, did_you_mean
 from tilewright.ir.dtype import DType
 from tilewright.ir.module import IRModule
 from tilewright.ir.op import Op
@@ -25,16 +25,15 @@ from tilewright.ir.rewrite import walk_once
 from tilewright.providers import loaded_provider
 from tilewright.relax.analysis import all_global_vars, check_well_formed
 from tilewright.relax.expr import Call, Constant, Function, const
-from tilewright.relax.op.conversion import check_devices
 from tilewright.relax.op.table import OPERATORS
 from tilewright.relax.pipeline import get_pipeline
 from tilewright.relax.vm.compile import compile_graphs, graph_programs
 from tilewright.relax.vm.executable import Executable
+from tilewright.relax.vm.placement import Placement
 from tilewright.runtime.device import cpu
 from tilewright.runtime.module import Module
 from tilewright.runtime.ndarray import ALIGNMENT, NDArray, alias, from_dlpack
 from tilewright.target import Target
-from tilewright.target.kinds import KERNEL_KINDS
 from tilewright.tir.analysis.index_bounds import check_bounds
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.json_form import from_json, to_json
@@ -160,7 +159,8 @@ def build(
     Args:
         mod: the module, or one graph function.
         target: what to compile for; by default the target of the enclosing ``with Target(...)``,
-            and without one ``"llvm"``, this machine.
+            and without one ``"llvm"``, this machine. For a device, ``"opencl"`` or ``"cuda"``, all
+            arrays are there but those that say otherwise.
         params: values of parameters by name, which become constants. They are for each function
             that has a parameter of that name and is not called by another function.
         pipeline: the passes before code is made: a name for `relax.get_pipeline`, a pass, or None
@@ -175,8 +175,7 @@ def build(
         ArgumentError: for something that cannot be compiled.
         VerifyError: for a malformed graph function.
         BoundsError: for a tensor program that certainly accesses elements outside of its buffers.
-        DeviceError: for an array on a device other than a processor.
-        TargetError: for a target that is not a processor.
+        DeviceError: for an array on a device that is neither the host nor that of the target.
         LoweringError: for operators that the pipeline did not lower.
         UnknownNameError: for a call of a function that is nowhere.
     """
@@ -189,14 +188,15 @@ def build(
     module = Normalize()(_as_module(mod))
     check_well_formed(module)
     check_bounds(module)
-    check_devices(module)
     chosen = _as_target(target)
+    placement = Placement(chosen)
+    placement.check(module)
     if params:
         module = _with_params(module, params)
     with chosen:
         module = after_passes(module, chosen, pipeline)
-    graphs = graph_programs(module)
-    return Executable(module, chosen, compile_graphs(module, graphs, chosen))
+    graphs = graph_programs(module, placement)
+    return Executable(module, chosen, compile_graphs(module, graphs))
 
 
 def compile(
@@ -269,10 +269,4 @@ def _as_constant(name: str, value: Any) -> Constant:
 
 def _as_target(target: str | Target | None) -> Target:
     given = target if target is not None else Target.current() or "llvm"
-    chosen = given if isinstance(given, Target) else Target(given)
-    if chosen.kind.name in KERNEL_KINDS:
-        raise TargetError(
-            f"relax.build: graphs run on processors, not on {chosen.kind.name!r} yet; build the "
-            "tensor programs of the module for it with tvm.build, or take the target 'llvm'"
-        )
-    return chosen
+    return given if isinstance(given, Target) else Target(given)

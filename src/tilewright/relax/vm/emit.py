@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import json
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -9,9 +11,10 @@ from typing import Final, NamedTuple
 from tilewright.ir.arithmetic import logical_not
 from tilewright.ir.convert import const
 from tilewright.ir.dtype import BOOL, HANDLE, INT32, INT64, UINT8
-from tilewright.ir.expr import Call, Expr, IntImm, Var
-from tilewright.relax.vm.emit_values import ValueSteps
-from tilewright.relax.vm.plan import MemoryPlan
+from tilewright.ir.expr import Call, Expr, IntImm, StringImm, Var
+from tilewright.ir.op import Op
+from tilewright.relax.vm.emit_device import DeviceSteps
+from tilewright.relax.vm.plan import DEVICE_ALIGNMENT, MemoryPlan
 from tilewright.relax.vm.steps import (
     Arena,
     ArenaStep,
@@ -19,19 +22,29 @@ from tilewright.relax.vm.steps import (
     BranchStep,
     CallStep,
     CheckStep,
+    KeepStep,
+    KeptValue,
     Memory,
     MemoryOrigin,
     PackedCallStep,
     Step,
+    TransferStep,
     in_order,
 )
 from tilewright.relax.vm.translate import Program
+from tilewright.runtime.device_arrays import KEEP, KEPT
 from tilewright.runtime.ndarray import ALIGNMENT, NDArray, array
 from tilewright.target.codegen.params import Param
 from tilewright.tir.buffer import Buffer, BufferLoad, decl_buffer
 from tilewright.tir.call_boundary import structures as abi
 from tilewright.tir.call_boundary.metadata import WRITES
-from tilewright.tir.call_boundary.return_results import ANY_PARAMS, IS_PRIVATE, RETURNS, SLOTS
+from tilewright.tir.call_boundary.return_results import (
+    ANY_PARAMS,
+    IS_PRIVATE,
+    ON_HOST,
+    RETURNS,
+    SLOTS,
+)
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.op.calls import call_packed
 from tilewright.tir.op.memory import (
@@ -62,6 +75,8 @@ class ConstantTable:
         self.arrays: dict[str, NDArray] = {}
         self._symbols: dict[int, str] = {}
         self._originals: list[NDArray] = []  # keeps what `_symbols` names by id
+        self._offsets: dict[str, int] = {}
+        self._end = 0
 
     def symbol(self, data: NDArray | None) -> str:
         """The symbol under which compiled code finds `data`."""
@@ -72,6 +87,48 @@ class ConstantTable:
             self._originals.append(data)
             self.arrays[found] = _compact(data)
         return found
+
+    def offset(self, data: NDArray | None) -> int:
+        """Where `data` is among the constants on a device, in bytes."""
+        symbol = self.symbol(data)
+        if symbol not in self._offsets:
+            self._offsets[symbol] = self._end
+            size = self.arrays[symbol]._host_view("constant").nbytes
+            self._end += -(-size // DEVICE_ALIGNMENT) * DEVICE_ALIGNMENT
+        return self._offsets[symbol]
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """What tells the constants on a device from others."""
+        digest = hashlib.sha256()
+        for symbol in self._offsets:
+            values = self.arrays[symbol]._host_view("constant")
+            digest.update(values.reshape(-1).view("uint8").data)
+            digest.update(f"{symbol} {values.nbytes} ".encode())
+        return digest.hexdigest()
+
+    def device_function(self, device_type: int) -> PrimFunc | None:
+        """The function `CONSTANTS`; None if there are no constants on a device.
+
+        It takes the number of the device, and a pointer to the word for the address.
+        """
+        if not self._offsets:
+            return None
+        device, params = Var("device", INT64), self.params()
+        word = abi.View(abi.pointer_var("address"))
+        field = abi.Field(INT64, 0)
+        described: list[Expr] = []
+        for symbol, offset in self._offsets.items():
+            described.append(lookup_param(symbol))
+            described += (const(number, INT64) for number in (offset, params[symbol].size))
+        key = (const(device_type, INT64), device, StringImm(self.digest))
+        known, made = (
+            Call(INT64, Op.get("tir.tvm_call_packed"), (StringImm(name), *key, *rest))
+            for name, rest in ((KEPT, ()), (KEEP, (const(self._end, INT64), *described)))
+        )
+        absent = word.load(field).equal(const(0, INT64))
+        body = seq(word.store(field, known), IfThenElse(absent, word.store(field, made)))
+        return PrimFunc((device, word.pointer), body)
 
     @property
     def size(self) -> int:
@@ -119,27 +176,30 @@ def emit(
     program: Program,
     plan: MemoryPlan,
     constants: ConstantTable,
+    device_type: int,
     observer: Observer | None = None,
     symbol: str | None = None,
 ) -> PrimFunc:
     """The tensor program of a graph function; it calls others of its module by their raw form.
 
     Args:
+        device_type: DLPack's number of the type of the device, or of the host without one.
         name: under which it is exported; None if it is called by functions of the module only.
         symbol: of the packed function that calls it, if it works with values of any kind.
     """
-    return _Emission(program, plan, constants, observer).function(name, symbol)
+    return _Emission(program, plan, constants, device_type, observer).function(name, symbol)
 
 
-class _Emission(ValueSteps):
+class _Emission(DeviceSteps):
     def __init__(
         self,
         program: Program,
         plan: MemoryPlan,
         constants: ConstantTable,
+        device_type: int,
         observer: Observer | None,
     ) -> None:
-        super().__init__(program.name, program.slots)
+        super().__init__(program.name, program.slots, device_type)
         self._program, self._plan, self._constants = program, plan, constants
         self._observer = observer
         self._numbers = {id(step): number for number, step in enumerate(in_order(program.steps))}
@@ -161,7 +221,7 @@ class _Emission(ValueSteps):
         body = self._sequence(self._program.steps)
         if self._plan.offsets:  # also where all of them are empty: kernels get their addresses
             body = Allocate(self._arenas[None], UINT8, (self._plan.size,), const(True), body)
-        body = self.with_numbers(body)
+        body = self.with_numbers(self.with_device(body, self._first_on_device()))
         attrs: dict[str, object] = {}
         if name is not None or symbol is not None:
             structure = self._program.structure
@@ -170,12 +230,23 @@ class _Emission(ValueSteps):
             attrs[IS_PRIVATE] = True
         if self._program.slots:
             attrs[SLOTS] = self._program.slots
+        if self._program.signature.on_host:
+            attrs[ON_HOST] = tuple(self._program.signature.on_host)
         if self._program.signature.of_any_kind:
             attrs[ANY_PARAMS] = tuple(self._program.signature.of_any_kind)
-        written = sorted(_written_parameters(self._program.steps))
+        written = sorted(written_parameters(self._program.steps))
         if written:
             attrs[WRITES] = tuple(written)
         return PrimFunc(tuple(self._params), body, buffer_map=self._buffers, attrs=attrs)
+
+    def _first_on_device(self) -> Expr:
+        """The address of the first array that is given on the device; null without one."""
+        signature = self._program.signature
+        on_host = {signature.params[position] for position in signature.on_host}
+        for param, buffer in signature.buffers.items():
+            if param not in on_host:
+                return _byte(buffer.data, const(0, INT64))
+        return abi.as_pointer(const(0, INT64))
 
     # --- steps ------------------------------------------------------------------------------
 
@@ -192,6 +263,8 @@ class _Emission(ValueSteps):
         plan = self._plan.arenas.get(arena)
         if plan is None:  # nothing is in it
             return self._sequence(rest)
+        if arena.slot is not None:
+            return seq(self.make_arena(arena, plan), self._sequence(rest))
         pointer = self._arenas[arena] = abi.pointer_var("later_arena", UINT8)
         body = self._sequence(rest)
         return Allocate(pointer, UINT8, (self.known(plan.size),), const(True), body)
@@ -251,11 +324,15 @@ class _Emission(ValueSteps):
     def address(self, memory: Memory) -> Expr:
         memory = memory.root
         if memory.origin is MemoryOrigin.CONSTANT:
+            if memory.on_device:
+                return self.constant_address(self._constants.offset(memory.data))
             return lookup_param(self._constants.symbol(memory.data))
         if memory.slot is not None:
             return self.value_address(memory)
         if memory.origin is MemoryOrigin.TEMPORARY:
             plan = self._plan if memory.arena is None else self._plan.arenas[memory.arena]
+            if memory.arena is not None and memory.arena.slot is not None:
+                return self.arena_address(memory.arena, self.known(plan.offsets[memory]))
             return _byte(self._arenas[memory.arena], self.known(plan.offsets[memory]))
         return _byte(self._pointer(memory), const(0, INT64))
 
@@ -271,19 +348,36 @@ class _Emission(ValueSteps):
         else:
             data = self.address(memory)
         shape = tvm_stack_make_shape(*map(self.known, array.extents))
-        return tvm_stack_make_array(data, shape, 0, len(array.extents), const(0, array.dtype), 0)
+        return tvm_stack_make_array(
+            data, shape, 0, len(array.extents), const(0, array.dtype), 0, *self.device_of(memory)
+        )
 
 
-def _written_parameters(steps: Sequence[Step]) -> set[int]:
+def written_parameters(steps: Sequence[Step]) -> set[int]:
     """The positions of the parameters over which a function writes."""
-    return {
-        value.memory.root.position
-        for step in in_order(steps)
-        if isinstance(step, (CallStep, PackedCallStep))
-        for position in step.written
-        if isinstance(value := step.arguments[position], ArrayValue)
-        and value.memory.root.origin is MemoryOrigin.PARAMETER
-    }
+    written: set[int] = set()
+    in_slots: dict[int, int] = {}
+    for step in in_order(steps):
+        if isinstance(step, KeepStep) and isinstance(step.value, ArrayValue):
+            memory = step.value.memory.root
+            if memory.origin is MemoryOrigin.PARAMETER:
+                in_slots[step.slot] = memory.position
+        for value in _written_values(step):
+            if isinstance(value, KeptValue) and value.slot in in_slots:
+                written.add(in_slots[value.slot])
+            elif isinstance(value, ArrayValue):
+                memory = value.memory.root
+                if memory.origin is MemoryOrigin.PARAMETER:
+                    written.add(memory.position)
+    return written
+
+
+def _written_values(step: Step) -> list[object]:
+    if isinstance(step, TransferStep):
+        return [step.target]
+    if isinstance(step, (CallStep, PackedCallStep)):
+        return [step.arguments[position] for position in step.written]
+    return []
 
 
 def _byte(pointer: Var, offset: Expr) -> Expr:

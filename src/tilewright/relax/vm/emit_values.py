@@ -75,6 +75,16 @@ class ValueSteps:
         """A DLPack tensor; that of a whole parameter is the one that the caller passed."""
         raise NotImplementedError
 
+    def device_of(self, memory: Memory) -> tuple[Expr, ...]:
+        """What `tvm_stack_make_array` wants to know of the device of an array."""
+        del memory
+        return ()
+
+    def device_type_of(self, memory: Memory) -> int:
+        """DLPack's number of the type of device that an array is on."""
+        del memory
+        return CPU
+
     # --- numbers ----------------------------------------------------------------------------
 
     def known(self, expr: Expr) -> Expr:
@@ -170,7 +180,7 @@ class ValueSteps:
             self.address(array.memory),
             tvm_stack_make_shape(*map(self.known, array.extents)),
             tvm_stack_make_shape(*reversed(strides[: len(array.extents)])),  # a host needs them
-            len(array.extents), const(0, array.dtype), 0,
+            len(array.extents), const(0, array.dtype), 0, *self.device_of(array.memory),
         )  # fmt: skip
         return Evaluate(view_object(source, tensor, slot))
 
@@ -181,15 +191,16 @@ class ValueSteps:
 
     # --- looking at values --------------------------------------------------------------------
 
-    def _checks(self, where: str) -> _ValueChecks:
-        return _ValueChecks(where, self.slots)
+    def _checks(self, where: str, device_type: int = CPU) -> _ValueChecks:
+        return _ValueChecks(where, self.slots, device_type)
 
     def _array(self, step: ArrayStep) -> Stmt:
-        checks = self._checks(step.where)
-        if step.array is None:
+        array = step.array
+        if array is None:
+            checks = self._checks(step.where)
             checks.is_array(step.slot, step.dtype)
             return checks.build(nop())
-        array = step.array
+        checks = self._checks(step.where, self.device_type_of(array.memory))
         buffer = decl_buffer(array.extents, array.dtype, "value")
         checks.array(step.slot, Var("value", HANDLE), buffer)
         values = checks.values
@@ -299,8 +310,8 @@ class ValueSteps:
 class _ValueChecks(ArgumentChecks):
     """Checks of the value in a slot, as of an argument."""
 
-    def __init__(self, where: str, slots: Var) -> None:
-        super().__init__(where, slots, CPU)
+    def __init__(self, where: str, slots: Var, device_type: int) -> None:
+        super().__init__(where, slots, device_type)
         self._text = f"{where.replace('%', '%%')}:"
 
     def _where(self, position: int, name: str) -> str:

@@ -14,6 +14,7 @@ from tilewright.relax.interpreter import CompiledKernels, Evaluator
 from tilewright.relax.sizes import size_text
 from tilewright.relax.vm.c_header import c_header
 from tilewright.relax.vm.compile import CompiledGraphs
+from tilewright.relax.vm.plan import MemoryPlan
 from tilewright.relax.vm.steps import CallStep, PackedCallStep, in_order
 from tilewright.runtime.module import Module
 from tilewright.target import Target
@@ -46,7 +47,8 @@ class Executable:
     @functools.cached_property
     def evaluator(self) -> Evaluator:
         """Interpreter of the functions without native code."""
-        return Evaluator(self.mod, CompiledKernels(self.mod, self.target))
+        host = self.compiled.graphs.started.placement.host
+        return Evaluator(self.mod, CompiledKernels(self.mod, host))
 
     def jit(self) -> Module:
         """The native functions; the code is in this process already."""
@@ -117,9 +119,10 @@ class Executable:
     def stats(self) -> str:
         """What it consists of: functions, kernels, constants, and the memory that a call takes."""
         compiled = self.compiled
+        on_host, on_device = len(compiled.graphs.kernels), compiled.graphs.started.count
         lines = [
             f"target: {self.target}",
-            f"kernels: {len(compiled.graphs.kernels)}",
+            f"kernels: {on_device}, {on_host} on the host" if on_device else f"kernels: {on_host}",
             f"constants: {len(compiled.constants.arrays)}, {compiled.constants.size} bytes",
         ]
         for name, program in compiled.graphs.programs.items():
@@ -127,10 +130,15 @@ class Executable:
             steps = list(in_order(program.steps))
             kernels = sum(isinstance(step, CallStep) for step in steps)
             packed = sum(isinstance(step, PackedCallStep) for step in steps)
-            shared = f"{size_text(plan.size)} bytes of memory"
-            if not (isinstance(plan.size, IntImm) and plan.size.value == 0):
-                shared += f" ({size_text(plan.unshared_size)} without sharing)"
-            lines.append(f"{name.name_hint}: {kernels} calls, {packed} by name, {shared}")
+            memory = [_memory_text(plan, "of memory")]
+            memory += [
+                _memory_text(part, "on the device")
+                for arena, part in plan.arenas.items()
+                if arena.slot is not None
+            ]
+            lines.append(
+                f"{name.name_hint}: {kernels} calls, {packed} by name, {', '.join(memory)}"
+            )
         lines += [f"{name}: evaluated, {reason}" for name, reason in self.reasons.items()]
         return "\n".join(lines)
 
@@ -141,3 +149,10 @@ class Executable:
     def as_python(self) -> str:
         """The same as `as_text`."""
         return self.as_text()
+
+
+def _memory_text(plan: MemoryPlan, where: str) -> str:
+    text = f"{size_text(plan.size)} bytes {where}"
+    if not (isinstance(plan.size, IntImm) and plan.size.value == 0):
+        text += f" ({size_text(plan.unshared_size)} without sharing)"
+    return text

@@ -11,6 +11,7 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from tilewright.arith import Analyzer
 from tilewright.ir.arithmetic import floordiv
@@ -86,8 +87,11 @@ def with_releases(steps: Sequence[Step], returned: set[int]) -> list[Step]:
     return result
 
 
-ALIGNMENT = 64
+ALIGNMENT: Final = 64
 """Alignment of each array in bytes: a cache line, and the widest vector."""
+
+DEVICE_ALIGNMENT: Final = 512
+"""Alignment of each array on a device: the largest that OpenCL devices want of parts of buffers."""
 
 
 @dataclass(eq=False)
@@ -129,13 +133,16 @@ def plan_memory(steps: Sequence[Step], analyzer: Analyzer) -> MemoryPlan:
     for arena in dict.fromkeys(memory.arena for memory in lifetimes):
         if arena is not None:
             inside = {m: t for m, t in lifetimes.items() if m.arena is arena}
-            plan.arenas[arena] = _plan(inside, analyzer)
+            alignment = ALIGNMENT if arena.slot is None else DEVICE_ALIGNMENT
+            plan.arenas[arena] = _plan(inside, analyzer, alignment)
     return plan
 
 
-def _plan(lifetimes: dict[Memory, _Lifetime], analyzer: Analyzer) -> MemoryPlan:
+def _plan(
+    lifetimes: dict[Memory, _Lifetime], analyzer: Analyzer, alignment: int = ALIGNMENT
+) -> MemoryPlan:
     """Offsets in one block."""
-    sizes = {memory: _aligned(memory.size, analyzer) for memory in lifetimes}
+    sizes = {memory: _aligned(memory.size, analyzer, alignment) for memory in lifetimes}
     constant = {m: s.value for m, s in sizes.items() if isinstance(s, IntImm)}
     offsets, peak = _place_constant(constant, lifetimes)
     result: dict[Memory, Expr] = {m: const(o, "int64") for m, o in offsets.items()}
@@ -145,7 +152,7 @@ def _plan(lifetimes: dict[Memory, _Lifetime], analyzer: Analyzer) -> MemoryPlan:
     for place in _place_symbolic(symbolic, lifetimes, analyzer):
         for memory in place.users:
             result[memory] = end
-        end = analyzer.simplify(end + _aligned(place.size, analyzer))
+        end = analyzer.simplify(end + _aligned(place.size, analyzer, alignment))
     unshared: Expr = const(sum(constant.values()), INT64)
     for memory in symbolic:
         unshared = analyzer.simplify(unshared + sizes[memory])
@@ -162,9 +169,9 @@ def _lifetimes(steps: Sequence[Step]) -> dict[Memory, _Lifetime]:
     return found
 
 
-def _aligned(size: Expr, analyzer: Analyzer) -> Expr:
-    blocks = floordiv(size + const(ALIGNMENT - 1, INT64), const(ALIGNMENT, INT64))
-    return analyzer.simplify(blocks * const(ALIGNMENT, INT64))
+def _aligned(size: Expr, analyzer: Analyzer, alignment: int) -> Expr:
+    blocks = floordiv(size + const(alignment - 1, INT64), const(alignment, INT64))
+    return analyzer.simplify(blocks * const(alignment, INT64))
 
 
 def _place_constant(

@@ -22,6 +22,7 @@ from tilewright.relax.vm.compile import compile_graphs
 from tilewright.relax.vm.emit import SKIP, Observer
 from tilewright.relax.vm.function import GraphFunction, graph_function
 from tilewright.relax.vm.steps import CallStep, PackedCallStep, Step, in_order
+from tilewright.runtime.device import Device
 from tilewright.runtime.packed_func import PackedFunc
 from tilewright.runtime.registry import register_func, remove_global_func
 from tilewright.schedule_rules.eligible import IS_SCHEDULED
@@ -56,7 +57,9 @@ class ObservedFunctions:
     The kernels are those of the executable.
     """
 
-    def __init__(self, executable: Executable, sees_arrays: bool) -> None:
+    def __init__(
+        self, executable: Executable, sees_arrays: bool, device: Device | None = None
+    ) -> None:
         compiled = executable.compiled
         self._name = f"tilewright.relax.observe{next(_numbers)}"
         self.steps: list[Step] = []
@@ -64,15 +67,14 @@ class ObservedFunctions:
         for name, program in compiled.graphs.programs.items():
             observers[name] = Observer(self._name, len(self.steps), sees_arrays)
             self.steps += in_order(program.steps)
-        observed = compile_graphs(
-            executable.mod, compiled.graphs, executable.target, observers, compiled.units
-        )
+        observed = compile_graphs(executable.mod, compiled.graphs, observers, compiled.units)
         self._module = observed.runtime_module()
         self._descriptions = compiled.descriptions
+        self.device = device
 
     def function(self, name: str) -> PackedFunc | GraphFunction:
         """One of the functions, which runs inside of `calling` only."""
-        return graph_function(self._module, name, self._descriptions)
+        return graph_function(self._module, name, self._descriptions, self.device)
 
     @contextmanager
     def calling(self, callback: Callback) -> Iterator[None]:
@@ -213,6 +215,8 @@ def profile(
 
     def note(step: Step, before: bool, *sizes: int) -> None:
         nonlocal begin
+        if observed.device is not None:
+            observed.device.sync()  # a step ends when the device is done
         now = clock()
         if not before:
             runs[-1].append((step, now - begin, sizes))

@@ -25,6 +25,7 @@ from tilewright.relax.struct_info import (
     TensorStructInfo,
     TupleStructInfo,
 )
+from tilewright.relax.vm.placement import Placement
 from tilewright.relax.vm.steps import (
     ArrayValue,
     CheckStep,
@@ -49,8 +50,10 @@ class Signature:
         checks: what its scalars have to fulfil.
         of_any_kind: positions of the variables that stand for values of any kind.
         structure: for each parameter of the graph function how it is passed: see `passing_of`.
+        on_host: positions of arrays that are on the host, where others are on a device.
     """
 
+    placement: Placement
     params: list[Var] = field(default_factory=list)
     buffers: dict[Var, Buffer] = field(default_factory=dict)
     values: list[Value] = field(default_factory=list)
@@ -58,6 +61,7 @@ class Signature:
     sizes: dict[Var, None] = field(default_factory=dict)
     of_any_kind: list[int] = field(default_factory=list)
     structure: list[object] = field(default_factory=list)
+    on_host: list[int] = field(default_factory=list)
 
     def add(self, name: str, info: StructInfo | None) -> Value:
         """Add what a value of the graph consists of."""
@@ -89,7 +93,13 @@ class Signature:
             self.sizes.update(dict.fromkeys(symbolic_vars_of(extent)))
         handle = Var(name, HANDLE)
         self.buffers[handle] = decl_buffer(extents, dtype, name)
-        memory = Memory(MemoryOrigin.PARAMETER, size_of(extents, dtype), len(self.params))
+        on_device = self.placement.is_on_device(info)
+        position = len(self.params)
+        memory = Memory(
+            MemoryOrigin.PARAMETER, size_of(extents, dtype), position, on_device=on_device
+        )
+        if self.placement.has_device and not on_device:
+            self.on_host.append(position)
         self.params.append(handle)
         return ArrayValue(memory, tuple(extents), dtype)
 
@@ -108,13 +118,13 @@ class Signature:
         return param
 
 
-def signature_of(function: Function) -> Signature:
+def signature_of(function: Function, placement: Placement) -> Signature:
     """The flat parameters of a graph function.
 
     Raises:
         NotCompilableError: if one of them is a function.
     """
-    signature = Signature()
+    signature = Signature(placement)
     for param in function.params:
         signature.values.append(signature.add(param.name_hint, param.struct_info))
         signature.structure.append(passing_of(param.struct_info))

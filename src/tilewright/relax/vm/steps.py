@@ -35,9 +35,15 @@ class MemoryOrigin(enum.Enum):
 
 @dataclass(eq=False)
 class Arena:
-    """One block of temporary memory."""
+    """One block of temporary memory.
+
+    Attributes:
+        known: sizes that are known where it is made.
+        slot: slot of the array that keeps it, for memory of a device.
+    """
 
     known: frozenset[Var]
+    slot: int | None = None
 
 
 @dataclass(eq=False)
@@ -50,6 +56,7 @@ class Memory:
         merged_into: the memory that this one is part of, if it was merged.
         slot: slot of the array as a reference-counted object, if it escapes.
         made_as: array that it was allocated for; others are views of it.
+        on_device: whether it is on the device that the module is compiled for.
     """
 
     origin: MemoryOrigin
@@ -60,6 +67,7 @@ class Memory:
     arena: Arena | None = None
     slot: int | None = None
     made_as: ArrayValue | None = None
+    on_device: bool = False
 
     @property
     def root(self) -> Memory:
@@ -276,6 +284,35 @@ class BranchStep:
 
 
 @dataclass(eq=False)
+class TransferStep:
+    """Copy an array between the host and the device."""
+
+    source: ArrayValue
+    target: ArrayValue
+
+
+@dataclass(eq=False)
+class DistinctStep:
+    """Raise an error if two arrays of the device share memory.
+
+    Attributes:
+        where: what writes one of them.
+    """
+
+    written: ArrayValue
+    other: ArrayValue
+    where: str
+
+
+@dataclass(eq=False)
+class MoveStep:
+    """Put the array in a slot where it has to be; other values stay as they are."""
+
+    slot: int
+    on_device: bool
+
+
+@dataclass(eq=False)
 class PrintStep:
     """Write a text to the standard output; it is a printf format of `values`."""
 
@@ -286,7 +323,7 @@ class PrintStep:
 Step = (
     CallStep | PackedCallStep | CheckStep | BranchStep | AllocateStep | ArenaStep | KeepStep
     | ViewStep | ReleaseStep | ArrayStep | NumbersStep | FieldStep | LoadStep | StoreStep
-    | PrintStep
+    | PrintStep | TransferStep | DistinctStep | MoveStep
 )  # fmt: skip
 
 
@@ -311,11 +348,11 @@ def slots_of(step: Step) -> Iterator[int]:
     for value in _operands(step):
         if isinstance(value, KeptValue):
             yield value.slot
-        elif isinstance(value, ArrayValue) and value.memory.root.slot is not None:
-            yield value.memory.root.slot
+        elif isinstance(value, ArrayValue):
+            yield from _slots_of_memory(value.memory.root)
     if isinstance(step, PackedCallStep) and step.result is not None:
         yield step.result
-    elif isinstance(step, (KeepStep, ArrayStep, NumbersStep)):
+    elif isinstance(step, (KeepStep, ArrayStep, NumbersStep, MoveStep)):
         yield step.slot
     elif isinstance(step, ViewStep):
         yield from (step.source, step.slot)
@@ -323,6 +360,14 @@ def slots_of(step: Step) -> Iterator[int]:
         yield from (step.slot, step.target)
     elif isinstance(step, AllocateStep) and step.array.memory.root.slot is not None:
         yield step.array.memory.root.slot
+
+
+def _slots_of_memory(memory: Memory) -> Iterator[int]:
+    """The slot of the array that keeps memory, if one does."""
+    if memory.slot is not None:
+        yield memory.slot
+    elif memory.arena is not None and memory.arena.slot is not None:
+        yield memory.arena.slot
 
 
 def _operands(step: Step) -> Sequence[object]:
@@ -333,6 +378,10 @@ def _operands(step: Step) -> Sequence[object]:
         return (step.condition,)
     if isinstance(step, KeepStep):
         return (step.value,)
+    if isinstance(step, TransferStep):
+        return (step.source, step.target)
+    if isinstance(step, DistinctStep):
+        return (step.written, step.other)
     return (step.array,) if isinstance(step, (ViewStep, LoadStep, StoreStep)) else ()
 
 

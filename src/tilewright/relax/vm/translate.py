@@ -52,6 +52,7 @@ from tilewright.relax.vm.steps import (
     NotCompilableError,
     ShapeValue,
     Step,
+    TransferStep,
     TupleValue,
     Value,
     arrays_in,
@@ -131,6 +132,9 @@ class Translation:
         self._first_sizes = frozenset(signature.sizes)
         self._numbers: frozenset[Scalar] = self._first_sizes
         """Facts known at this position."""
+        self.placement = kernels.placement
+        if self.placement.has_device:
+            self._new_arena(on_device=True)
         self.where = ""
         self.liveness = Liveness(function)
 
@@ -141,6 +145,7 @@ class Translation:
             self.values[param] = receive(self, given, param.struct_info, where)
         value = self.value(self._function.body)
         self._check_result(value, self._function.ret_struct_info)
+        value = self.placed(value, self._function.ret_struct_info)
         results: list[ArrayValue] = []
         structure = self._return(value, results)
         steps = with_releases(self.steps, self._returned)
@@ -175,9 +180,11 @@ class Translation:
         return len(results) - 1
 
     def _is_written_by_callers(self, array: ArrayValue) -> bool:
-        """Whether a caller knows the size of a result, and no value must be copied to get there."""
-        memory = array.memory.root
-        if memory.slot is not None:
+        """Whether a caller knows the size of a result, and no value must be copied to get there.
+
+        Memory of a device is taken by whoever knows the device, which is the function itself.
+        """
+        if self.placement.has_device or array.memory.root.slot is not None:
             return False
         return self._first_sizes.issuperset(v for e in array.extents for v in symbolic_vars_of(e))
 
@@ -219,8 +226,16 @@ class Translation:
         if found is None:
             data: NDArray = constant.data
             extents = tuple(as_expr(extent, INT64) for extent in data.shape)
-            memory = Memory(MemoryOrigin.CONSTANT, size_of(extents, data.dtype), data=data)
-            found = self._constants[id(data)] = ArrayValue(memory, extents, data.dtype)
+            found = self._constants[id(data)] = ArrayValue(
+                Memory(
+                    MemoryOrigin.CONSTANT,
+                    size_of(extents, data.dtype),
+                    data=data,
+                    on_device=self.placement.has_device,
+                ),
+                extents,
+                data.dtype,
+            )
         return found
 
     def _tuple(self, expr: Tuple) -> Value:
@@ -274,6 +289,8 @@ class Translation:
             is_array = isinstance(known, TensorStructInfo) and known.extents is not None
             flag = known if is_array else TensorStructInfo((), "bool")
             condition = unpack(self, condition.slot, flag, self.where)
+        if isinstance(condition, ArrayValue):
+            condition = self.place(condition, on_device=False)
         if not isinstance(condition, (ArrayValue, Expr)):
             raise NotCompilableError("a condition is neither an array nor a scalar")
         where = self.where
@@ -337,35 +354,62 @@ class Translation:
 
     # --- memory and checks ------------------------------------------------------------------
 
-    def new_arrays(self, info: StructInfo | None) -> Value:
-        """Arrays for what a call writes."""
+    def new_arrays(self, info: StructInfo | None, on_device: bool | None = None) -> Value:
+        """Arrays for what a call writes, where their struct info says, or all in one place."""
         if isinstance(info, TupleStructInfo):
-            return TupleValue(tuple(map(self.new_arrays, info.fields)))
+            return TupleValue(tuple(self.new_arrays(field, on_device) for field in info.fields))
         if not isinstance(info, TensorStructInfo) or info.extents is None or info.dtype is None:
             raise NotCompilableError("the shape or the dtype of an array inside is not known")
-        return self.new_array(tuple(map(self.known, info.extents)), info.dtype)
+        if on_device is None:
+            on_device = self.placement.is_on_device(info)
+        return self.new_array(tuple(map(self.known, info.extents)), info.dtype, on_device)
 
-    def new_array(self, extents: tuple[Expr, ...], dtype: DType) -> ArrayValue:
+    def new_array(self, extents: tuple[Expr, ...], dtype: DType, on_device: bool) -> ArrayValue:
         """An array inside of the function."""
         size = self.analyzer.simplify(size_of(extents, dtype))
-        memory = Memory(MemoryOrigin.TEMPORARY, size, arena=self._arena(size))
+        arena = self._arena(size, on_device)
+        memory = Memory(MemoryOrigin.TEMPORARY, size, arena=arena, on_device=on_device)
         self._branch_memory.add(memory)
         array = memory.made_as = ArrayValue(memory, extents, dtype)
         self.steps.append(AllocateStep(array))
         return array
 
-    def _arena(self, size: Expr) -> Arena | None:
+    def _arena(self, size: Expr, on_device: bool) -> Arena | None:
         """The block for an array, which is made where its size is known."""
         sizes = set(symbolic_vars_of(size))
-        if sizes <= self._first_sizes:
+        if sizes <= self._first_sizes and not on_device:
             return None
         for arena in self._arenas:
-            if sizes <= arena.known:
+            if sizes <= arena.known and on_device is (arena.slot is not None):
                 return arena
-        arena = Arena(self._numbers)
+        return self._new_arena(on_device)
+
+    def _new_arena(self, on_device: bool) -> Arena:
+        arena = Arena(self._numbers, self.new_slot() if on_device else None)
         self._arenas.append(arena)
         self.steps.append(ArenaStep(arena))
         return arena
+
+    def place(self, array: ArrayValue, on_device: bool) -> ArrayValue:
+        """An array on the device or on the host: itself, or a copy."""
+        memory = array.memory.root
+        if memory.on_device is on_device:
+            return array
+        if memory.origin is MemoryOrigin.CONSTANT:  # which is on both
+            twin = Memory(memory.origin, memory.size, data=memory.data, on_device=on_device)
+            return ArrayValue(twin, array.extents, array.dtype)
+        copy = self.new_array(array.extents, array.dtype, on_device)
+        self.steps.append(TransferStep(array, copy))
+        return copy
+
+    def placed(self, value: Value, info: StructInfo | None) -> Value:
+        """A value with its arrays where struct info says."""
+        if isinstance(value, TupleValue):
+            infos = info.fields if isinstance(info, TupleStructInfo) else [None] * len(value.fields)
+            return TupleValue(tuple(map(self.placed, value.fields, infos)))
+        if isinstance(value, ArrayValue):
+            return self.place(value, self.placement.is_on_device(info))
+        return value
 
     def new_slot(self) -> int:
         """A slot for a value of any kind."""
@@ -396,6 +440,8 @@ class Translation:
 
 def _can_be_one(memory: Memory, into: Memory) -> bool:
     """Whether one memory can take the place of the other."""
+    if memory.on_device is not into.on_device:
+        return False
     if memory.slot is None:
         return True
     return into.origin is MemoryOrigin.TEMPORARY and into.slot is None

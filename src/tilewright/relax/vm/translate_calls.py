@@ -10,10 +10,10 @@ from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import INT64
 from tilewright.ir.expr import Expr, IntImm
 from tilewright.ir.expr import Var as Scalar
-from tilewright.ir.module import GlobalVar
+from tilewright.ir.module import GlobalVar, VDevice
 from tilewright.ir.op import Op
 from tilewright.relax.expr import Call, ExternFunc, RelaxExpr
-from tilewright.relax.op import base, view
+from tilewright.relax.op import base, conversion, view
 from tilewright.relax.op.table import operator_of
 from tilewright.relax.sizes import symbolic_vars_of
 from tilewright.relax.struct_info import (
@@ -38,6 +38,7 @@ from tilewright.relax.vm.steps import (
     PackedCallStep,
     ShapeValue,
     StoreStep,
+    TransferStep,
     TupleValue,
     Value,
     arrays_in,
@@ -110,7 +111,7 @@ def _tensor_to_shape(to: Translation, call: Call) -> Value:
     if not isinstance(array, ArrayValue) or not isinstance(array.extents[0], IntImm):
         raise NotCompilableError("it makes a shape of unknown rank")
     numbers = to.new_sizes(array.extents[0].value)
-    to.steps.append(LoadStep(array, numbers, to.where))
+    to.steps.append(LoadStep(to.place(array, on_device=False), numbers, to.where))
     return ShapeValue(numbers)
 
 
@@ -118,9 +119,18 @@ def _shape_to_tensor(to: Translation, call: Call) -> Value:
     shape = to.value(call.args[0])
     if not isinstance(shape, ShapeValue):
         raise NotCompilableError("it makes an array of a shape of unknown rank")
-    array = to.new_array((const(len(shape.extents), INT64),), INT64)
+    array = to.new_array((const(len(shape.extents), INT64),), INT64, on_device=False)
     to.steps.append(StoreStep(array, shape.extents))
-    return array
+    return to.placed(array, call.struct_info)
+
+
+def _to_device(to: Translation, call: Call) -> Value:
+    """The array on a device; what uses it runs there, unless something else is said of it."""
+    array = to.value(call.args[0])
+    if not isinstance(array, ArrayValue):
+        raise NotCompilableError("it moves a value that is not known to be an array")
+    info = TensorStructInfo(None, array.dtype, call.attrs["dst_vdevice"], len(array.extents))
+    return to.placed(array, info)
 
 
 def _null_value(to: Translation, call: Call) -> Value:
@@ -141,13 +151,44 @@ def _scalars(to: Translation, call: Call) -> tuple[Expr, ...]:
 
 
 def _kernel_call(to: Translation, call: Call) -> Value:
-    callee = call.args[0]
+    callee, info = call.args[0], call.sinfo_args[0]
     assert isinstance(callee, GlobalVar)
     scalars = _scalars(to, call)
-    result = to.new_arrays(call.sinfo_args[0])
     inputs = tuple(arrays_of(to.value(call.args[1])))
-    to.steps += to.kernels.call(callee, inputs, result, scalars, to.analyzer)
-    return result
+    assert isinstance(info, StructInfo)
+    info = _where(inputs, info)
+    on_device = _is_all_on_device(to, info) and to.kernels.runs_on_device(callee)
+    result = to.new_arrays(info, on_device)
+    inputs = tuple(to.place(array, on_device) for array in inputs)
+    to.steps += to.kernels.call(callee, inputs, result, scalars, to.analyzer, on_device=on_device)
+    return to.placed(result, info)
+
+
+HOST: Final = VDevice(None)
+
+
+def _where(inputs: Sequence[ArrayValue], info: StructInfo) -> StructInfo:
+    """Struct info of the results of a kernel, which are on the host if all of its arrays are."""
+    places = {
+        array.memory.root.on_device
+        for array in inputs
+        if array.memory.root.origin is not MemoryOrigin.CONSTANT
+    }
+    return _on_host(info) if places == {False} else info
+
+
+def _on_host(info: StructInfo) -> StructInfo:
+    if isinstance(info, TupleStructInfo):
+        return TupleStructInfo(tuple(map(_on_host, info.fields)))
+    if isinstance(info, TensorStructInfo) and info.vdevice is None:
+        return TensorStructInfo(info.shape, info.dtype, HOST, info.ndim)
+    return info
+
+
+def _is_all_on_device(to: Translation, info: StructInfo) -> bool:
+    if isinstance(info, TupleStructInfo):
+        return all(_is_all_on_device(to, field) for field in info.fields)
+    return to.placement.is_on_device(info)
 
 
 def _inplace_call(to: Translation, call: Call) -> Value:
@@ -161,16 +202,23 @@ def _inplace_call(to: Translation, call: Call) -> Value:
     written_over = [place for place in places if place >= 0]
     for place in written_over:
         inputs[place] = own_array(to, call, inputs, place)
+    on_device = _is_all_on_device(to, _where(inputs, info)) and to.kernels.runs_on_device(callee)
+    given, inputs = inputs, [to.place(array, on_device) for array in inputs]
     new: list[Value] = []
     results: list[Value] = []
     for place, declared in zip(places, infos, strict=True):
         if place < 0:
-            new.append(to.new_arrays(declared))
+            new.append(to.new_arrays(declared, on_device))
             results.append(new[-1])
         else:
-            results.append(_declared_as(to, inputs[place], declared))
+            results.append(_declared_as(to, given[place], declared))
     added = TupleValue(tuple(new))
-    to.steps += to.kernels.call(callee, inputs, added, scalars, to.analyzer, written_over)
+    to.steps += to.kernels.call(
+        callee, inputs, added, scalars, to.analyzer, written_over, on_device
+    )
+    for place in written_over:
+        if inputs[place] is not given[place]:
+            to.steps.append(TransferStep(inputs[place], given[place]))
     return TupleValue(tuple(results)) if isinstance(info, TupleStructInfo) else results[0]
 
 
@@ -199,7 +247,7 @@ def own_array(to: Translation, call: Call, arguments: Sequence[Value], place: in
     shared = any(memory is part.memory.root for value in others for part in arrays_in(value))
     if memory.origin is not MemoryOrigin.CONSTANT and not shared:
         return array
-    copy = to.new_array(array.extents, array.dtype)
+    copy = to.new_array(array.extents, array.dtype, memory.on_device)
     to.steps.append(to.kernels.copy(array, copy, to.analyzer))
     return copy
 
@@ -255,11 +303,12 @@ def _packed_call(
     to.kernels.require_no_near_miss(name, "R.call_packed")
     where = f"{to.where} (what {name!r} returned)"
     values = list(map(to.value, args))
-    for place in {int(index) for index in call.attrs.get("inplace_indices", ())} - {-1}:
+    written = frozenset(int(index) for index in call.attrs.get("inplace_indices", ())) - {-1}
+    for place in written:
         values[place] = own_value(to, call, values, place)
     arguments = tuple(as_argument(to, value) for value in values)
     slot = to.new_slot()
-    to.steps.append(PackedCallStep(name, arguments, frozenset(), slot))
+    to.steps.append(PackedCallStep(name, arguments, written, slot))
     return unpack(to, slot, call.struct_info, where)
 
 
@@ -341,6 +390,7 @@ _OPERATORS: Final[Mapping[Op, Callable[[Translation, Call], Value]]] = {
     base.CALL_DPS_PACKED: _dps_packed_call,
     base.CALL_PURE_PACKED: _pure_packed_call,
     base.CALL_INPLACE_PACKED: _pure_packed_call,
+    **dict.fromkeys(conversion.MOVES, _to_device),
     view.SHAPE_OF: _shape_of,
     view.TENSOR_TO_SHAPE: _tensor_to_shape,
     view.SHAPE_TO_TENSOR: _shape_to_tensor,

@@ -35,6 +35,7 @@ from tilewright.relax.vm.steps import (
     LiteralValue,
     Memory,
     MemoryOrigin,
+    MoveStep,
     NotCompilableError,
     NumbersStep,
     PackedCallStep,
@@ -131,11 +132,15 @@ def unpack(
 
 
 def _array(to: Translation, slot: int, info: TensorStructInfo, where: str, defines: bool) -> Value:
+    on_device = to.placement.is_on_device(info)
+    if to.placement.has_device:  # functions of Python return arrays of the host, too
+        to.steps.append(MoveStep(slot, on_device))
     if info.dtype is None or info.ndim < 0:
         to.steps.append(ArrayStep(slot, None, info.dtype, where))
         return KeptValue(slot)
     extents = to.new_sizes(info.ndim)
-    memory = Memory(MemoryOrigin.VALUE, size_of(extents, info.dtype), slot=slot)
+    size = size_of(extents, info.dtype)
+    memory = Memory(MemoryOrigin.VALUE, size, slot=slot, on_device=on_device)
     array = memory.made_as = ArrayValue(memory, extents, info.dtype)
     to.steps.append(ArrayStep(slot, array, info.dtype, where))
     return _as_known(to, array, info, where, defines)
@@ -211,6 +216,8 @@ def translate_assert(to: Translation, call: Call) -> Value:
     condition, *values = map(to.value, call.args)
     if isinstance(condition, KeptValue):
         condition = unpack(to, condition.slot, TensorStructInfo((), BOOL), to.where)
+    if isinstance(condition, ArrayValue):
+        condition = to.place(condition, on_device=False)
     if not isinstance(condition, (ArrayValue, Expr)):
         raise NotCompilableError("the condition of an assertion is neither an array nor a scalar")
     text, numbers = _printf(form, values)

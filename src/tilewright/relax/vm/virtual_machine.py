@@ -8,7 +8,7 @@ from typing import Any
 
 from tvm_ffi import core
 
-from tilewright.error import ArgumentError
+from tilewright.error import ArgumentError, DeviceError
 from tilewright.relax.vm.executable import Executable
 from tilewright.relax.vm.function import (
     EvaluatedFunction,
@@ -19,7 +19,9 @@ from tilewright.relax.vm.function import (
 )
 from tilewright.relax.vm.profile import InstrumentedFunction, ObservedFunctions, Profile, profile
 from tilewright.runtime.benchmark import TimeEvaluator
-from tilewright.runtime.device import as_device, cpu, require_host
+from tilewright.runtime.device import Device, as_device, cpu, driver_of
+from tilewright.runtime.device import device as make_device
+from tilewright.runtime.device_arrays import hold_constants
 from tilewright.runtime.loading import load_module
 from tilewright.runtime.module import Module
 
@@ -42,13 +44,12 @@ class VirtualMachine:
 
         Args:
             rt_mod: what `relax.build` returned, a module that was loaded, or the path of a library.
-            device: where to run; the CPU.
+            device: where to run: the CPU, or for a module that was compiled for a device, the one
+                that it is. In a list, the host may stand beside it.
             memory_cfg: kept for old programs: memory is planned when a module is compiled.
             profile: whether `profile` will be called; it can be in any case.
         """
         del memory_cfg, profile
-        for place in device if isinstance(device, (list, tuple)) else [device]:
-            require_host(as_device(cpu() if place is None else place), "VirtualMachine")
         if isinstance(rt_mod, (str, os.PathLike)):
             rt_mod = load_module(rt_mod)
         if not isinstance(rt_mod, (Executable, Module)):
@@ -60,6 +61,9 @@ class VirtualMachine:
         self._descriptions = (
             rt_mod.descriptions if isinstance(rt_mod, Executable) else descriptions_of(rt_mod)
         )
+        self._device = _chosen_device(device, self._descriptions.device)
+        if self._executable is None:
+            hold_constants(self.module, self._descriptions.constants)
         self._profiled: ObservedFunctions | None = None
         self._instrumented: ObservedFunctions | None = None
         self._instrument: Callable[..., Any] | None = None
@@ -76,10 +80,10 @@ class VirtualMachine:
 
     def _find(self, name: str) -> Any:
         if self._executable is not None and name in self._executable.reasons:
-            return EvaluatedFunction(self._executable.evaluator, name)
+            return EvaluatedFunction(self._executable.evaluator, name, self._device)
         if self._instrument is not None and self._instrumented is not None:
             return InstrumentedFunction(self._instrumented, name, self._instrument)
-        return graph_function(self.module, name, self._descriptions)
+        return graph_function(self.module, name, self._descriptions, self._device)
 
     def invoke_closure(self, closure: Callable[..., Any], *args: Any) -> Any:
         """Call a function value."""
@@ -163,7 +167,11 @@ class VirtualMachine:
             repeat: how many repetitions there are.
             **options: others of `tilewright.runtime.Module.time_evaluator`.
         """
-        require_host(as_device(dev), "time_evaluator")
+        if as_device(dev) != (self._device or cpu()):
+            raise DeviceError(
+                f"time_evaluator: this virtual machine runs on {self._device or cpu()}, not on "
+                f"{as_device(dev)}"
+            )
         if func_name == "invoke_stateful":
             return lambda name: self._timer(self[name], name, number, repeat, options)(
                 *self._stateful_arguments("time_evaluator", name)
@@ -180,10 +188,11 @@ class VirtualMachine:
             raise ArgumentError(
                 f"time_evaluator: {func_name} is evaluated by Python, see Executable.reasons"
             )
+        native = function.native if isinstance(function, GraphFunction) else function
+        timer = TimeEvaluator(native, number, repeat, device=self._device, **options)
         if isinstance(function, GraphFunction):
-            timer = TimeEvaluator(function.native, number, repeat, **options)
             return lambda *args: timer(*function.flat(args))
-        return TimeEvaluator(function, number, repeat, **options)
+        return timer
 
     # --- looking at the steps -----------------------------------------------------------------
 
@@ -203,7 +212,7 @@ class VirtualMachine:
         """
         executable = self._observable("profile", func_name)
         if self._profiled is None:
-            self._profiled = ObservedFunctions(executable, sees_arrays=False)
+            self._profiled = ObservedFunctions(executable, False, self._device)
         return profile(self._profiled, executable.mod, func_name, args, repeat)
 
     def set_instrument(self, instrument: Callable[..., Any] | None) -> None:
@@ -219,7 +228,7 @@ class VirtualMachine:
         self._functions.clear()
         if instrument is not None and self._instrumented is None:
             executable = self._observable("set_instrument")
-            self._instrumented = ObservedFunctions(executable, sees_arrays=True)
+            self._instrumented = ObservedFunctions(executable, True, self._device)
 
     def _observable(self, caller: str, func_name: str | None = None) -> Executable:
         if self._executable is None:
@@ -227,6 +236,43 @@ class VirtualMachine:
         if func_name in self._executable.reasons:
             raise ArgumentError(f"{caller}: {func_name} is evaluated by Python")
         return self._executable
+
+
+def _chosen_device(given: Any, kind: str | None) -> Device | None:
+    """The device of a virtual machine; None for the host.
+
+    Args:
+        given: what the user says.
+        kind: the kind of device that the module was compiled for; None for the host.
+
+    Raises:
+        DeviceError: for another one, or one that is not there.
+    """
+    places = given if isinstance(given, (list, tuple)) else [given]
+    named = [as_device(place) for place in places if place is not None]
+    others = [place for place in named if place != cpu()]
+    if kind is None:
+        if others:
+            raise DeviceError(
+                f"VirtualMachine: the module was compiled for the host, and cannot run on "
+                f"{others[0]}: pass tvm.cpu(), or build it for the device, such as "
+                'relax.build(mod, "opencl")'
+            )
+        return None
+    default = make_device(kind)
+    if named and not others:
+        raise DeviceError(
+            f"VirtualMachine: the module was compiled for {kind}: pass tvm.{default}, not "
+            f"{named[0]}"
+        )
+    chosen = others[0] if others else default
+    if chosen.device_type != default.device_type or len(others) > 1:
+        listed = ", ".join(map(str, others))
+        raise DeviceError(
+            f"VirtualMachine: the module was compiled for one device of type {kind}, got {listed}"
+        )
+    driver_of(chosen, "VirtualMachine")
+    return chosen
 
 
 def parameter_names(function: Any) -> list[str]:

@@ -72,7 +72,7 @@ class ArgumentChecks:
         place = abi.as_address(self._args.pointer) + const(abi.ANY_SIZE * position, "int64")
         self._define(param, abi.as_pointer(place))
 
-    def array(self, position: int, param: Var, buffer: Buffer) -> None:
+    def array(self, position: int, param: Var, buffer: Buffer, on_host: bool = False) -> None:
         """Read an array, and bind the symbolic sizes that it is the first to mention."""
         where = self._where(position, buffer.name)
         index = self._type_index(position)
@@ -89,11 +89,13 @@ class ArgumentChecks:
             f"{where} expected {_count(buffer.ndim, 'dimension')}, got %lld",
             _int64(tensor.load(abi.NDIM)),
         )
+        wanted = 1 if on_host else self._device_type
+        name = abi.DEVICE_NAMES.get(wanted, "")
         self._check(
-            tensor.load(abi.DEVICE_TYPE).equal(self._device_type),
+            tensor.load(abi.DEVICE_TYPE).equal(wanted),
             "ValueError",
-            f"{where} the array is on a device of DLPack type %lld, expected type "
-            f"{self._device_type}{' (the CPU)' if self._device_type == 1 else ''}; copy it there",
+            f"{where} the array is on a device of DLPack type %lld, expected type {wanted} "
+            f"({name}); copy it there: x.copyto(tvm.{name}())",
             _int64(tensor.load(abi.DEVICE_TYPE)),
         )
         extents = self._extents(position, where, buffer, tensor)

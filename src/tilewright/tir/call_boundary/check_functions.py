@@ -77,18 +77,19 @@ class ManyArgumentChecks(ArgumentChecks):
         )
         return None
 
-    def array(self, position: int, param: Var, buffer: Buffer) -> None:
+    def array(self, position: int, param: Var, buffer: Buffer, on_host: bool = False) -> None:
         sizes = (*buffer.shape, *buffer.strides, buffer.elem_offset)
         variables = tuple(dict.fromkeys(var for size in sizes for var in variables_of(size)))
         if not all(variable in self._origin for variable in variables):
             self._leave_if_failed()
-            return super().array(position, param, buffer)  # it gives their values
+            return super().array(position, param, buffer, on_host)  # it gives their values
 
         def read(checks: ArgumentChecks) -> Expr:
-            checks.array(0, param, buffer)
+            checks.array(0, param, buffer, on_host)
             return checks.values[buffer.data]
 
         key = (
+            on_host,
             buffer.dtype,
             *(tuple(map(_key, group)) for group in (buffer.shape, buffer.strides)),
             _key(buffer.elem_offset),

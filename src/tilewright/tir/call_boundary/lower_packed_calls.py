@@ -312,14 +312,14 @@ class PackedCalls(Rewriter):
 
     def _tensor(self, make: Call) -> abi.View:
         """A new ``DLTensor`` on the stack."""
-        data, shape, strides, ndim, element, offset = make.args
+        data, shape, strides, ndim, element, offset, *device = make.args
         tensor = self._prelude.memory("array", abi.DLTENSOR_SIZE // 8)
         word = abi.dtype_word(element.dtype)
         rank = ndim.value if isinstance(ndim, IntImm) else 0
         itemsize = const(element.dtype.itemsize, "int64")
         fields = (
             (abi.DATA, abi.as_address(self(data))),
-            (abi.Field(INT64, 1), const(1, "int64")),  # the CPU, number 0
+            (abi.Field(INT64, 1), self(device[0]) if device else const(1, "int64")),  # the CPU
             (abi.Field(INT64, 2), const(rank | word << 32, "int64")),
             (abi.SHAPE, abi.as_address(self._shape(shape))),
             (abi.STRIDES, self._strides(strides)),
@@ -331,7 +331,7 @@ class PackedCalls(Rewriter):
 
     def _parameter(self, make: Call) -> int | None:
         """The position of the parameter that an array is the whole of."""
-        data, shape, strides, _, element, offset = make.args
+        data, shape, strides, _, element, offset, *_ = make.args
         found = self._params.get(data) if isinstance(data, Var) else None
         if found is None or not is_const_int(offset, 0) or not is_const_int(strides, 0):
             return None

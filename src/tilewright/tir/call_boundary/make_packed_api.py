@@ -42,6 +42,7 @@ from tilewright.tir.call_boundary.return_results import (
     ANY_PARAMS,
     INTO,
     IS_PRIVATE,
+    ON_HOST,
     RETURNS,
     SLOTS,
     passed_params,
@@ -263,9 +264,10 @@ class _PackedFunction:
                 checks.anything(position, param)
             elif param not in buffers:
                 checks.scalar(position, param, largest.get(param))
+        on_host = set(map(int, self._function.attrs.get(ON_HOST, ())))
         for position, param in enumerate(params):
             if param in buffers:
-                checks.array(position, param, buffers[param])
+                checks.array(position, param, buffers[param], position in on_host)
         checks.finish()
         if self._calls.args is not None:
             checks.values[self._calls.args] = args

@@ -49,6 +49,9 @@ function is over, whether it fails or not.
 ANY_PARAMS: Final = "tir.any_params"
 """The positions of parameters that may be of any kind; each is the address of a slot."""
 
+ON_HOST: Final = "tir.on_host"
+"""The positions of arrays in the memory of the host, in a function whose others are on a device."""
+
 IS_PRIVATE: Final = "tir.is_private"
 """The attribute of functions that only others of the module call as packed functions."""
 

@@ -44,6 +44,9 @@ TYPE_NAMES: Final = {
 }  # fmt: skip
 """What a value of each type index is called in messages."""
 
+DEVICE_NAMES: Final = {1: "cpu", 2: "cuda", 4: "opencl"}
+"""Functions that make a device, by DLPack's number of its type."""
+
 DTYPE_CODES: Final = {
     "int": 0, "uint": 1, "float": 2, "handle": 3, "bfloat": 4, "complex": 5, "bool": 6,
 }  # fmt: skip

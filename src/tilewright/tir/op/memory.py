@@ -26,7 +26,7 @@ register_op("tir.tvm_struct_get", CallEffectKind.READ_STATE, arity=3, vectorizab
 register_op("tir.tvm_struct_set", CallEffectKind.UPDATE_STATE, arity=4, vectorizable=False)
 register_op("tir.tvm_stack_alloca", CallEffectKind.OPAQUE, arity=2, vectorizable=False)
 register_op("tir.tvm_stack_make_shape", CallEffectKind.OPAQUE, vectorizable=False)
-register_op("tir.tvm_stack_make_array", CallEffectKind.OPAQUE, arity=6, vectorizable=False)
+register_op("tir.tvm_stack_make_array", CallEffectKind.OPAQUE, vectorizable=False)
 # It changes nothing that a program can see, and still it must be neither dropped nor duplicated.
 register_op("tir.prefetch_address", CallEffectKind.UPDATE_STATE, arity=3, vectorizable=False)
 
@@ -183,6 +183,7 @@ def tvm_stack_make_array(
     ndim: object,
     arr_dtype: object,
     elem_offset: object,
+    *device: object,
 ) -> Expr:
     """The address of a DLPack tensor on the stack with these fields.
 
@@ -193,8 +194,10 @@ def tvm_stack_make_array(
         ndim: number of dimensions.
         arr_dtype: any constant of the dtype of the elements.
         elem_offset: position of the first element.
+        *device: the int64 word of the tensor with its device, unless that is the CPU; only in an
+            argument of a call by name.
     """
-    arguments = (data, shape, strides, ndim, arr_dtype, elem_offset)
+    arguments = (data, shape, strides, ndim, arr_dtype, elem_offset, *device)
     return Call(HANDLE, Op.get("tir.tvm_stack_make_array"), tuple(map(as_expr, arguments)))
 
 

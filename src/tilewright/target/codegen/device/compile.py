@@ -77,19 +77,16 @@ class CompiledDeviceModule:
         device_code: the kernels.
     """
 
-    def __init__(self, module: IRModule, target: Target) -> None:
+    def __init__(
+        self, module: IRModule, target: Target, params: Mapping[str, Param] | None = None
+    ) -> None:
+        self.device_code = device_code(module, target)
         functions = {v: f for v, f in module.functions.items() if isinstance(f, PrimFunc)}
-        kernels = {v: f for v, f in functions.items() if LAUNCH_AXES in f.attrs}
-        self.device_code = DeviceCode(
-            target.kind.name,
-            generate_kernels(kernels, DIALECTS[target.kind.name]),
-            tuple(_described(function) for function in kernels.values()),
-            target.arch,
-        )
-        host: dict[Any, Any] = {v: f for v, f in functions.items() if v not in kernels}
+        host: dict[Any, Any] = {v: f for v, f in functions.items() if LAUNCH_AXES not in f.attrs}
         symbol = SYMBOL_PREFIX + KERNELS_FUNCTION
         host[GlobalVar(symbol)] = text_function(symbol, self.device_code.as_json())
-        self._host = compile_host(IRModule(host, module.attrs), target.host or Target("llvm"))
+        host_target = target.host or Target("llvm")
+        self._host = compile_host(IRModule(host, module.attrs), host_target, params)
 
     def source(self, fmt: str) -> str:
         """The code of the host; that of the device is the source of the imported module."""
@@ -147,12 +144,34 @@ def compile_module(
 ) -> CompiledDeviceModule:
     """The code of a module whose kernels are functions of their own.
 
+    Args:
+        module: the kernels, and functions of the host.
+        target: the device.
+        params: the constants that functions of the host find by `lookup_param`.
+
     Raises:
-        CodegenError: for what kernels cannot express, and for constants outside of the code.
+        CodegenError: for what kernels cannot express.
     """
-    if params:
-        raise CodegenError(f"target {target.kind.name}: constants are arguments of kernels")
-    return CompiledDeviceModule(module, target)
+    return CompiledDeviceModule(module, target, params)
+
+
+def device_code(module: IRModule, target: Target) -> DeviceCode:
+    """The kernels of a module.
+
+    Raises:
+        CodegenError: for what they cannot express.
+    """
+    kernels = {
+        var: function
+        for var, function in module.functions.items()
+        if isinstance(function, PrimFunc) and LAUNCH_AXES in function.attrs
+    }
+    return DeviceCode(
+        target.kind.name,
+        generate_kernels(kernels, DIALECTS[target.kind.name]),
+        tuple(map(_described, kernels.values())),
+        target.arch,
+    )
 
 
 def generate_kernels(kernels: Mapping[GlobalVar, PrimFunc], dialect: Dialect) -> str:
