@@ -11,7 +11,7 @@ JOBS   ?= 2
 SECONDS ?= 300
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench fuzz replay pages clean
+.PHONY: help demo test lint format bench fuzz replay pages launcher clean
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
@@ -44,6 +44,9 @@ pages: $(STAMP) ## Make the pages of schedule primitives, the stubs of their met
 	@$(BIN)/python -m tools.schedule_pages
 	@$(BIN)/python -m tools.schedule_stubs
 	@$(BIN)/python -m tools.notebooks
+
+launcher: $(STAMP) ## Make the LLVM IR of the launcher of devices from its C sources
+	@$(BIN)/python -m tools.launcher
 
 clean: ## Remove the virtual environment and caches
 	rm -rf $(VENV) $(PEERS) .pytest_cache .hypothesis .ruff_cache build dist

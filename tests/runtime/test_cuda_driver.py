@@ -1,16 +1,20 @@
 """The driver of CUDA devices, with an emulation in place of the driver API."""
 
 import gc
+import itertools
+import random
 import sys
 
 import numpy as np
 import pytest
-from tests.target.codegen.device.emulated_cuda import EmulatedCuda, Status, use_emulation
-from tests.target.codegen.device.programs import PROGRAMS, matmul
+import tvm_ffi
+from tests.target.codegen.device.emulated_cuda import EmulatedCuda, use_emulation
+from tests.target.codegen.device.programs import matmul
 
 import tilewright as tvm
+from tilewright import te
 from tilewright.error import AllocationError, ArgumentValueError, DeviceError
-from tilewright.runtime import cuda_driver
+from tilewright.runtime.device_driver import driver_of
 from tilewright.script import tir as T
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the emulation needs ucontext.h")
@@ -49,6 +53,8 @@ def test_memory_is_given_back(api):
     assert array[10] == 3
     del array, view
     gc.collect()
+    assert tvm.cuda(0).memory_in_use == 0
+    tvm.cuda(0).empty_pool()
     assert not api.memory
 
 
@@ -57,27 +63,90 @@ def test_a_device_that_is_not_there(api):
         tvm.nd.empty((3,), "float32", tvm.cuda(7))
 
 
-def test_sizes_of_memory(api):
-    assert tvm.cuda(1).total_global_memory == EmulatedCuda.MEMORY
+def test_properties(api):
+    device = tvm.cuda(1)
+    assert device.exist
+    assert device.device_name == "Emulation 1"
+    assert device.compute_version == "8.6"
+    assert device.warp_size == 32
+    assert device.max_threads_per_block == 1024
+    assert device.max_thread_dimensions == (1024, 1024, 64)
+    assert device.max_shared_memory_per_block == 48 << 10
+    assert device.multi_processor_count == 84
+    assert device.l2_cache_size_bytes == 6 << 20
+    assert device.max_clock_rate == 1_500_000
+    assert device.total_global_memory == device.available_global_memory == api.available
+    array = tvm.nd.empty((1 << 20,), "int8", device)
+    assert device.memory_in_use == 1 << 20
+    assert device.available_global_memory == api.available - (1 << 20)
+    del array
     assert tvm.cuda(7).total_global_memory is None
 
 
 def test_too_much_memory(api):
-    with pytest.raises(AllocationError, match=r"no memory for 4294967296 bytes on cuda\(0\)"):
+    array = tvm.nd.empty((1 << 20,), "int8", tvm.cuda(0))
+    with pytest.raises(
+        AllocationError,
+        match=r"no memory for 4294967296 bytes on cuda\(0\): 267386880 of its 268435456 bytes are "
+        "free, and arrays of this process have 1048576",
+    ):
         tvm.nd.empty((1 << 30,), "float32", tvm.cuda(0))
+    del array
 
 
-def test_without_a_device(monkeypatch):
-    monkeypatch.setattr(cuda_driver, "cuda_device_count", lambda: 0)
-    with pytest.raises(DeviceError, match="no such device, or no driver for it"):
-        cuda_driver.Driver()
+# --- the pool -----------------------------------------------------------------------------------
 
 
-def test_without_the_package(monkeypatch):
-    monkeypatch.setattr(cuda_driver, "cuda_device_count", lambda: 1)
-    monkeypatch.setitem(sys.modules, "cuda.bindings.driver", None)
-    with pytest.raises(DeviceError, match=r"cuda-bindings: install tilewright\[cuda\]"):
-        cuda_driver.Driver()
+def allocations(api):
+    return [name for name, _ in api.calls].count("cuMemAlloc_v2")
+
+
+def test_memory_is_used_again(api):
+    for size in (1000, 1024, 900):
+        assert tvm.nd.empty((size,), "int8", tvm.cuda(0)).shape == (size,)
+    assert allocations(api) == 1
+    tvm.nd.empty((1100,), "int8", tvm.cuda(0))
+    tvm.nd.empty((1000,), "int8", tvm.cuda(1))
+    assert allocations(api) == 3
+
+
+def test_memory_that_is_kept_is_given_back_when_there_is_no_more(api):
+    half = api.available // 2
+    tvm.nd.empty((half,), "int8", tvm.cuda(0))
+    tvm.nd.empty((half // 2,), "int8", tvm.cuda(0))
+    array = tvm.nd.empty((half + 1,), "int8", tvm.cuda(0))
+    assert len(api.memory) == 1
+    del array
+
+
+def test_blocks_do_not_overlap_in_any_order(api):
+    rng, arrays = random.Random(0), {}
+    for number in range(300):
+        if arrays and rng.random() < 0.45:
+            del arrays[rng.choice(list(arrays))]
+        else:
+            size = rng.choice((0, 1, 511, 512, 513, 700, 5000, 70_000, 1_100_000))
+            array = tvm.nd.empty((size,), "int8", tvm.cuda(rng.randrange(2)))
+            arrays[number] = array.copyfrom(np.full(size, number % 100))
+    for number, array in arrays.items():
+        np.testing.assert_array_equal(array.numpy(), number % 100)
+    places = sorted((array.data_ptr(), array.shape[0]) for array in arrays.values())
+    assert all(a + size <= b for (a, size), (b, _) in itertools.pairwise(places))
+
+
+@pytest.mark.skipif(tvm.cuda(0).exist, reason="there is a device")
+def test_without_a_driver():
+    assert tvm.cuda(0).device_name is None
+    with pytest.raises(DeviceError, match=r"cuda\(0\) cannot be used: .* install NVIDIA's driver"):
+        tvm.nd.empty((3,), "float32", tvm.cuda(0))
+
+
+def test_a_driver_without_devices(monkeypatch):
+    api = EmulatedCuda()
+    api.devices = 0
+    use_emulation(monkeypatch, api)
+    with pytest.raises(DeviceError, match=r"finds no device: CUDA_ERROR_NO_DEVICE \(100\)"):
+        tvm.cuda(0).sync()
 
 
 # --- kernels ------------------------------------------------------------------------------------
@@ -111,18 +180,31 @@ def test_kernels_are_compiled_once_for_each_device(api):
         array = tvm.nd.array(np.ones(4, "float32"), device)
         module(array, array)
         assert array.numpy().tolist() == [2] * 4
-    assert [name for name, _ in api.calls].count("cuModuleLoadData") == 2
+    assert [name for name, _ in api.calls].count("cuModuleLoadDataEx") == 2
+
+
+def reversed_sums():
+    """A module of two kernels with memory in between."""
+    n = te.size_var("n", "int64")
+    a = te.placeholder((n,), name="A")
+    b = te.compute((n,), lambda i: a[i] + 1.0, name="B")
+    c = te.compute((n,), lambda i: b[n - 1 - i] + 1.0, name="C")
+    s = te.create_schedule(c.op)
+    for tensor in (b, c):
+        block, thread = s[tensor].split(tensor.op.axis[0], factor=16)
+        s[tensor].bind(block, te.thread_axis("blockIdx.x"))
+        s[tensor].bind(thread, te.thread_axis("threadIdx.x"))
+    return tvm.build(s, [a, c], target="cuda")
 
 
 def test_memory_between_kernels_is_given_back(api):
-    program = PROGRAMS["softmax"]()
-    module = tvm.build(program.func, target="cuda")
-    arrays = [tvm.nd.array(np.ones((6, 33), "float32"), tvm.cuda(1)) for _ in range(2)]
-    before = len(api.memory)
-    module(*arrays)
-    assert len(api.memory) == before
+    arrays = [tvm.nd.array(np.arange(300, dtype="float32"), tvm.cuda(1)) for _ in range(2)]
+    before = tvm.cuda(1).memory_in_use
+    reversed_sums()(*arrays)
+    assert tvm.cuda(1).memory_in_use == before
+    assert len(api.memory) == 3
     assert {device for _, device in api.memory.values()} == {1}
-    np.testing.assert_allclose(arrays[1].numpy(), np.full((6, 33), 1 / 33), rtol=1e-5)
+    np.testing.assert_array_equal(arrays[1].numpy(), np.arange(300)[::-1] + 2)
 
 
 def test_a_library_brings_its_kernels(api, tmp_path):
@@ -141,21 +223,38 @@ def test_it_is_timed_until_the_device_is_done(api):
     assert "cuCtxSynchronize" in [name for name, _ in api.calls]
 
 
-def test_a_launch_that_fails_says_what_was_started(api):
-    module = tvm.build(doubled(threads=2048), target="cuda")
-    array = tvm.nd.array(np.ones(4, "float32"), tvm.cuda(0))
-    with pytest.raises(
-        DeviceError,
-        match=r"main_kernel: cannot be started with \(1, 1, 1\) blocks of \(2048, 1, 1\) threads: "
-        r"cuLaunchKernel fails: CUDA_ERROR_INVALID_VALUE: invalid argument",
-    ):
+@pytest.mark.parametrize("place", ["threads", "blocks"])
+def test_a_launch_that_fails_says_which_limit_it_exceeds(api, place):
+    module = tvm.build(doubled(threads=2048 if place == "threads" else 1), target="cuda")
+    array = tvm.nd.array(np.ones(4 if place == "threads" else 70_000, "float32"), tvm.cuda(0))
+    head = (
+        r"main_kernel: cannot be started with .*: cuLaunchKernel fails: CUDA_ERROR_INVALID_VALUE "
+    )
+    reason = {
+        "threads": "a block has 2048 threads, and the device runs at most 1024 of a block",
+        "blocks": "there are 70000 blocks along y, and the device runs at most 65535 there",
+    }
+    with pytest.raises(DeviceError, match=rf"{head}\(1\): invalid argument; {reason[place]}"):
         module(array, array)
 
 
-def test_a_fault_of_a_kernel_is_told_when_the_device_is_waited_for(api, monkeypatch):
-    fault = api.fail(Status.CUDA_ERROR_LAUNCH_FAILED, "unspecified launch failure")
-    monkeypatch.setattr(api, "cuCtxSynchronize", lambda: fault, raising=False)
-    with pytest.raises(DeviceError, match="CUDA_ERROR_LAUNCH_FAILED: unspecified launch failure"):
+def test_memory_between_kernels_is_given_back_when_one_fails(api):
+    arrays = [tvm.nd.array(np.arange(300, dtype="float32"), tvm.cuda(1)) for _ in range(2)]
+    module, before = reversed_sums(), tvm.cuda(1).memory_in_use
+    for launches in (0, 1):
+        api.launches_left = launches
+        with pytest.raises(DeviceError, match="CUDA_ERROR_LAUNCH_FAILED"):
+            module(*arrays)
+        assert tvm.cuda(1).memory_in_use == before
+    api.available = 0
+    tvm.cuda(1).empty_pool()
+    with pytest.raises(AllocationError, match="no memory for 1200 bytes"):
+        module(*arrays)
+
+
+def test_a_fault_of_a_kernel_is_told_when_the_device_is_waited_for(api):
+    api.fault = "unspecified launch failure"
+    with pytest.raises(DeviceError, match=r"LAUNCH_FAILED \(719\): unspecified launch failure"):
         tvm.cuda(0).sync()
 
 
@@ -168,55 +267,54 @@ def test_arrays_of_the_host_are_refused(api):
 def test_arrays_of_several_devices_are_refused(api):
     arrays = [tvm.nd.array(np.ones(4, "float32"), device) for device in (tvm.cuda(0), tvm.cuda(1))]
     with pytest.raises(
-        DeviceError, match=r"main_kernel: its arrays are on several devices: \[0, 1"
+        DeviceError,
+        match=r"main_kernel: its arrays are on several devices: cuda\(0\) and cuda\(1\); copy them",
     ):
         tvm.build(doubled(), target="cuda")(*arrays)
 
 
 def test_addresses_that_no_device_has(api):
     with pytest.raises(DeviceError, match="0x10 is no address of a CUDA device"):
-        cuda_driver.Driver().write(16, np.ones(3))
+        driver_of(2).write(16, np.ones(3))
 
 
-def test_work_goes_to_the_stream_of_the_surrounding_code(api, monkeypatch):
-    import tvm_ffi
-
-    driver = cuda_driver.Driver()
-    address = driver.allocate(0, 16)
+def test_work_goes_to_the_stream_of_the_surrounding_code(api):
+    module = tvm.build(doubled(), target="cuda")
+    array = tvm.nd.array(np.ones(4, "float32"), tvm.cuda(0))
+    api.calls.clear()
     with tvm_ffi.use_raw_stream(tvm_ffi.device("cuda", 0), 1234):
-        driver.write(address, np.ones(4, "float32"))
-    driver.write(address, np.ones(4, "float32"))
-    driver.release(address)
-    streams = [arguments[-1] for name, arguments in api.calls if name == "cuMemcpyHtoDAsync"]
-    assert streams == [1234, 0]
+        module(array, array)
+        array.numpy()
+    module(array, array)
+    streams = [arguments[8] for name, arguments in api.calls if name == "cuLaunchKernel"]
+    assert streams == [1234, None]
+    assert ("cuMemcpyDtoHAsync_v2", 1234) in [(name, a[-1]) for name, a in api.calls if a]
 
 
-# --- the driver API -----------------------------------------------------------------------------
+def test_streams_of_a_device(api):
+    device = tvm.cuda(0)
+    stream = device.create_raw_stream()
+    device.set_raw_stream(stream)
+    assert device.current_raw_stream() == stream
+    module = tvm.build(doubled(), target="cuda")
+    array = tvm.nd.array(np.ones(4, "float32"), device)
+    module(array, array)
+    device.sync(stream)
+    device.sync_raw_streams(stream, 0)
+    device.free_raw_stream(stream)
+    assert device.current_raw_stream() == 0
+    used = [(name, a[8]) for name, a in api.calls if name == "cuLaunchKernel"]
+    assert used == [("cuLaunchKernel", stream)]
+    calls = [(name, arguments[0]) for name, arguments in api.calls if arguments]
+    assert ("cuStreamSynchronize", stream) in calls
+    assert ("cuStreamWaitEvent", None) in calls  # the usual stream waits
+    assert calls.index(("cuStreamDestroy_v2", stream)) > 0
 
 
-@pytest.mark.skipif(tvm.cuda(0).exist, reason="the functions would do what they are called for")
-def test_the_functions_of_cuda_bindings_take_these_arguments(api):
-    """Without a driver they fail after they have looked at their arguments."""
-    bindings = pytest.importorskip("cuda.bindings.driver")
-    array = tvm.nd.array(np.ones((6, 33), "float32"), tvm.cuda(0))
-    tvm.build(PROGRAMS["softmax"]().func, target="cuda")(array, array)
-    with pytest.raises(AllocationError):
-        tvm.nd.empty((1 << 30,), "float32", tvm.cuda(0))
-    assert tvm.cuda(0).total_global_memory
-    tvm.cuda(0).sync()
-    del array
-    gc.collect()
-    names = {name for name, _ in api.calls}
-    assert {"cuLaunchKernel", "cuMemFree", "cuMemcpyHtoDAsync", "cuDeviceTotalMem"} <= names
-    for name, arguments in api.calls:
-        values = (argument_of(bindings, argument) for argument in arguments)
-        with pytest.raises(RuntimeError, match="driver library"):
-            getattr(bindings, name)(*values)
-
-
-def argument_of(bindings, argument):
-    """An argument with the bindings' own constants in place of those of the emulation."""
-    kinds = {"Status": "CUresult", "PointerAttribute": "CUpointer_attribute",
-             "DeviceAttribute": "CUdevice_attribute"}  # fmt: skip
-    kind = kinds.get(type(argument).__name__)
-    return argument if kind is None else getattr(getattr(bindings, kind), argument.name)
+def test_memory_is_used_again_by_its_stream_only(api):
+    device = tvm.cuda(0)
+    stream = device.create_raw_stream()
+    address = tvm.nd.empty((1000,), "int8", device).data_ptr()
+    with tvm_ffi.use_raw_stream(tvm_ffi.device("cuda", 0), stream):
+        assert tvm.nd.empty((1000,), "int8", device).data_ptr() != address
+    assert tvm.nd.empty((1000,), "int8", device).data_ptr() == address

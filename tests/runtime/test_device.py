@@ -32,7 +32,7 @@ def test_the_cpu_exists_and_has_nothing_to_wait_for():
 @pytest.mark.parametrize("device", [tvm.metal(), tvm.cuda(99), tvm.ext_dev()])
 def test_an_absent_device_says_so(device):
     assert not device.exist
-    with pytest.raises(DeviceError, match="no such device"):
+    with pytest.raises(DeviceError, match=r"no such device|cannot be used"):
         device.sync()
 
 

@@ -13,7 +13,6 @@ from tests.target.codegen.device.programs import PROGRAMS, assert_computes, matm
 import tilewright as tvm
 from tilewright import te
 from tilewright.error import ArgumentValueError, DeviceError, LoweringError
-from tilewright.runtime import device_driver
 from tilewright.script import tir as T
 
 DEVICE = tvm.opencl(0)
@@ -59,14 +58,14 @@ def test_elements_can_be_read_and_set():
 
 def test_memory_is_given_back():
     gc.collect()
-    before = len(device_driver.driver_of(4)._memory)
+    before = DEVICE.memory_in_use
     array = on_device(np.zeros(100, "float32"))
     view = array._create_view((10,), relative_byte_offset=40)
     view[0] = 3
     assert array[10] == 3
     del array, view
     gc.collect()
-    assert len(device_driver.driver_of(4)._memory) == before
+    assert DEVICE.memory_in_use == before
 
 
 def test_a_device_that_is_not_there():
@@ -123,10 +122,10 @@ def test_several_kernels_with_memory_in_between():
     result = on_device(np.zeros(64, "float32"))
     module(on_device(values), result)
     np.testing.assert_allclose(result.numpy(), np.exp(values)[::-1] + 1, rtol=1e-5)
-    before = len(device_driver.driver_of(4)._memory)
+    before = DEVICE.memory_in_use
     module(on_device(values), result)
     gc.collect()
-    assert len(device_driver.driver_of(4)._memory) == before
+    assert DEVICE.memory_in_use == before
 
 
 def test_shared_memory_that_is_allocated_around_a_kernel():

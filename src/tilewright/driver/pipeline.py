@@ -81,7 +81,7 @@ def _split(module: IRModule, target: Target) -> IRModule:
     """Programs with their kernels as functions of their own."""
     from tilewright.tir.transform.device.passes import SplitHostDevice
 
-    return SplitHostDevice(target.kind.name)(module)
+    return SplitHostDevice(DEVICE_TYPES[target.kind.device_type])(module)
 
 
 def scheduling(target: Target) -> Sequential:

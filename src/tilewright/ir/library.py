@@ -17,7 +17,3 @@ class Parameter(NamedTuple):
     name: str
     is_buffer: bool
     is_written: bool
-
-
-KERNELS_FUNCTION: Final = "device_code"
-"""The function of a library that returns the address of its kernels, a JSON text."""

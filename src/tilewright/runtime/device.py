@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-import functools
 import os
 import warnings
 from typing import TYPE_CHECKING, Final
@@ -42,6 +40,12 @@ _NAMES: Final = {
     16: "hexagon", 17: "maia", 18: "trn",
 }  # fmt: skip
 
+ADVICE: Final = {
+    2: "use cpu(0)",
+    4: "`pip install tilewright[opencl]` brings a driver for CPUs; or use cpu(0)",
+}
+"""What else can be done without a driver, by DLPack's number of the type of devices."""
+
 
 class Device(core.Device):
     """A device: a type and a number, such as ``cuda(1)``.
@@ -67,44 +71,153 @@ class Device(core.Device):
         """Whether this machine has the device and this process can use it."""
         if self.device_type == CPU:
             return self.device_id == 0
-        if self.device_type == DEVICE_TYPES["cuda"]:
-            return self.device_id < cuda_device_count()
-        if self.device_type == DEVICE_TYPES["opencl"]:
-            return self.device_id < _opencl_device_count()
-        return False
+        driver = self._driver()
+        return driver is not None and self.device_id < driver.count()
+
+    @property
+    def device_name(self) -> str | None:
+        """The name that its maker gave it."""
+        driver = self._driver()
+        return None if driver is None or not self.exist else driver.name(self.device_id)
+
+    @property
+    def compute_version(self) -> str | None:
+        """The compute capability of a CUDA device, such as ``"9.0"``; OpenCL's version."""
+        number = self._property("CAPABILITY")
+        return None if number is None else f"{number // 10}.{number % 10}"
+
+    @property
+    def max_threads_per_block(self) -> int | None:
+        """How many threads a block can have."""
+        return self._property("MAX_THREADS")
+
+    @property
+    def max_thread_dimensions(self) -> tuple[int, ...] | None:
+        """How many threads a block can have along x, y and z."""
+        found = [self._property(f"MAX_THREADS_{axis}") for axis in "XYZ"]
+        return None if None in found else tuple(found)  # type: ignore[arg-type]
+
+    @property
+    def warp_size(self) -> int | None:
+        """How many threads run in step; 1 where it is not known."""
+        return self._property("WARP_SIZE")
+
+    @property
+    def max_shared_memory_per_block(self) -> int | None:
+        """Bytes of shared memory that a block can have."""
+        return self._property("SHARED_MEMORY")
+
+    @property
+    def multi_processor_count(self) -> int | None:
+        """Number of parts that each run blocks."""
+        return self._property("MULTIPROCESSORS")
+
+    @property
+    def max_clock_rate(self) -> int | None:
+        """The highest frequency, in kHz."""
+        return self._property("CLOCK_RATE")
+
+    @property
+    def l2_cache_size_bytes(self) -> int | None:
+        """Bytes of the cache that all of the device shares."""
+        return self._property("L2_CACHE")
 
     @property
     def total_global_memory(self) -> int | None:
-        """Bytes of memory of the device; None for one that is not here, or does not tell."""
+        """Bytes of memory of the device."""
         if self.device_type == CPU:
             return self._memory("SC_PHYS_PAGES")
-        try:
-            return driver_of(self, "total_global_memory").memory_size(self.device_id)
-        except DeviceError:
-            return None
+        return self._property("TOTAL_MEMORY")
 
     @property
     def available_global_memory(self) -> int | None:
-        """Bytes of memory of the device that are free; None where they are not known."""
-        return self._memory("SC_AVPHYS_PAGES")
+        """Bytes of memory that are free; of an OpenCL device, those that this process lacks."""
+        if self.device_type == CPU:
+            return self._memory("SC_AVPHYS_PAGES")
+        return self._property("FREE_MEMORY")
+
+    @property
+    def memory_in_use(self) -> int | None:
+        """Bytes of memory of the device that arrays and kernels of this process have."""
+        return self._property("MEMORY_IN_USE")
+
+    def empty_pool(self) -> None:
+        """Give memory that arrays had, and that is kept for later ones, back to the system."""
+        if self.device_type != CPU:
+            driver_of(self, "empty_pool").empty_pool(self.device_id)
+
+    def _driver(self) -> DeviceDriver | None:
+        from tilewright.runtime import device_driver
+
+        if self.device_type == CPU or not has_driver(self.device_type):
+            return None
+        return device_driver.driver_of(self.device_type)
+
+    def _property(self, name: str) -> int | None:
+        """A number that describes the device; None for one that is not here, or the CPU."""
+        driver = self._driver()
+        if driver is None or not self.exist:
+            return None
+        from tilewright.runtime.device_driver import Property
+
+        return driver.property(self.device_id, Property[name])
 
     def _memory(self, pages: str) -> int | None:
-        if self.device_type != CPU or not self.exist:
+        if not self.exist:
             return None
         try:
             return os.sysconf(pages) * os.sysconf("SC_PAGE_SIZE")
         except (AttributeError, OSError, ValueError):  # not on this system
             return None
 
-    def sync(self, stream: object = None) -> None:
+    # --- streams ------------------------------------------------------------------------------
+
+    def sync(self, stream: int | None = None) -> None:
         """Wait until all work that was given to the device is done; the CPU has none pending.
 
+        Args:
+            stream: one that `create_raw_stream` made, to wait for its work alone.
+
         Raises:
-            DeviceError: if the device does not exist.
+            DeviceError: if the device does not exist, or work that it was given failed.
         """
-        del stream
         if self.device_type != CPU:
-            driver_of(self, "sync").synchronize(self.device_id)
+            driver_of(self, "sync").synchronize(self.device_id, stream or 0)
+
+    def create_raw_stream(self) -> int:
+        """A new stream, the address of a ``CUstream`` or ``cl_command_queue``.
+
+        Work of different streams is done in any order. `set_raw_stream`, or
+        ``tvm_ffi.use_raw_stream(device, stream)`` as a context, lets work go to it.
+
+        Raises:
+            DeviceError: if the device does not exist, or has no streams.
+        """
+        return self._streams("create_raw_stream").create_stream(self.device_id)
+
+    def free_raw_stream(self, stream: int) -> None:
+        """Give a stream of `create_raw_stream` back, when its work is done."""
+        if self.current_raw_stream() == stream:
+            self.set_raw_stream(0)
+        self._streams("free_raw_stream").destroy_stream(self.device_id, stream)
+
+    def set_raw_stream(self, stream: int) -> None:
+        """Let the work that this thread gives to the device go to a stream; 0 is the usual one."""
+        self._streams("set_raw_stream")
+        core._env_set_current_stream(self.device_type, self.device_id, stream)
+
+    def current_raw_stream(self) -> int:
+        """The stream that work of this thread goes to."""
+        return self._streams("current_raw_stream").stream(self.device_id)
+
+    def sync_raw_streams(self, stream: int, other: int) -> None:
+        """Let later work of the stream `other` wait for what `stream` was given so far."""
+        self._streams("sync_raw_streams").wait(self.device_id, other, stream)
+
+    def _streams(self, purpose: str) -> DeviceDriver:
+        if self.device_type == CPU:
+            raise DeviceError(f"{purpose}: {self!r} has no streams")
+        return driver_of(self, purpose)
 
     def __repr__(self) -> str:
         return f"{_NAMES.get(self.device_type, self.device_type)}({self.device_id})"
@@ -171,6 +284,11 @@ def require_host(dev: core.Device, purpose: str) -> None:
         raise DeviceError(f"{purpose}: device {found!r} cannot be used: {reason}; use cpu(0)")
 
 
+def has_driver(device_type: int) -> bool:
+    """Whether this package can drive devices of a type where there are some."""
+    return device_type in ADVICE
+
+
 def driver_of(dev: core.Device, purpose: str) -> DeviceDriver:
     """The driver of a device that is not the CPU.
 
@@ -180,45 +298,20 @@ def driver_of(dev: core.Device, purpose: str) -> DeviceDriver:
     from tilewright.runtime import device_driver
 
     kind = dev.dlpack_device_type()
-    if not device_driver.has_driver(kind):
+    if not has_driver(kind):
         require_host(dev, purpose)
-    try:
-        driver = device_driver.driver_of(kind)
-    except DeviceError as error:
+    driver = device_driver.driver_of(kind)
+    if not driver.count():
         raise DeviceError(
-            f"{purpose}: device {as_device(dev)!r} cannot be used: {error}; use cpu(0)"
-        ) from None
+            f"{purpose}: device {as_device(dev)!r} cannot be used: {driver.reason()}; "
+            f"{ADVICE[kind]}"
+        )
     if dev.index >= driver.count():
         raise DeviceError(
             f"{purpose}: there is no device {as_device(dev)!r}: this machine has {driver.count()} "
             "of that type"
         )
     return driver
-
-
-@functools.cache
-def _opencl_device_count() -> int:
-    """Number of OpenCL devices; 0 without a driver or pyopencl."""
-    from tilewright.runtime import device_driver
-
-    try:
-        return device_driver.driver_of(DEVICE_TYPES["opencl"]).count()
-    except DeviceError:
-        return 0
-
-
-@functools.cache
-def cuda_device_count() -> int:
-    """Number of CUDA devices that the driver reports; 0 without a driver."""
-    for name in ("libcuda.so.1", "nvcuda.dll"):
-        try:
-            driver = ctypes.CDLL(name)
-        except OSError:
-            continue
-        count = ctypes.c_int(0)
-        if driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0:
-            return count.value
-    return 0
 
 
 def cpu(dev_id: int = 0) -> Device:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import shutil
 import tarfile
@@ -13,7 +12,7 @@ from typing import Final
 import tvm_ffi
 
 from tilewright.error import ExportError
-from tilewright.ir.library import KERNELS_FUNCTION, METADATA_FUNCTION, SYMBOL_PREFIX, Parameter
+from tilewright.ir.library import METADATA_FUNCTION, SYMBOL_PREFIX, Parameter
 from tilewright.runtime.linking import link_shared
 from tilewright.runtime.module import Module, signatures_from
 from tilewright.runtime.packed_func import PackedFunc, from_address, packed_func
@@ -76,7 +75,6 @@ def _load_library(library: str, file: str) -> Module:
     except Exception as error:
         raise ExportError(f"load_module: {file!r} cannot be loaded: {error}") from None
     signatures = _read_metadata(loaded)
-    _register_kernels(loaded)
 
     def find(name: str) -> PackedFunc | None:
         if not loaded.implements_function(name):
@@ -94,17 +92,6 @@ def _read_metadata(loaded: tvm_ffi.Module) -> dict[str, tuple[Parameter, ...]]:
     if not loaded.implements_function(METADATA_FUNCTION):
         return {}
     return signatures_from(loaded.get_function(METADATA_FUNCTION))
-
-
-def _register_kernels(loaded: tvm_ffi.Module) -> None:
-    """Let the functions of a library start the kernels that it brings with it."""
-    if not loaded.implements_function(KERNELS_FUNCTION):
-        return
-    from tilewright.runtime.launch import register_kernels
-    from tilewright.target.codegen.device.compile import DeviceCode
-
-    address = loaded.get_function(KERNELS_FUNCTION)().value
-    register_kernels(DeviceCode.from_json(ctypes.string_at(address).decode()))
 
 
 def save_object(module: Module, path: str | Path) -> None:

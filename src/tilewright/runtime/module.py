@@ -313,11 +313,6 @@ def _write_library(
 
 def compiled_module(code: CompiledCode, signatures: Mapping[str, tuple[Parameter, ...]]) -> Module:
     """The module of functions that a backend compiled into this process."""
-    kernels = getattr(code, "device_code", None)
-    if kernels is not None:
-        from tilewright.runtime.launch import register_kernels
-
-        register_kernels(kernels)
 
     def find(name: str) -> PackedFunc | None:
         if name not in signatures:

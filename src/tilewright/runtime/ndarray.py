@@ -18,8 +18,15 @@ from tilewright.error import (
     ShapeError,
 )
 from tilewright.ir.dtype import DType
-from tilewright.runtime.device import CPU, Device, as_device, cpu, driver_of, require_host
-from tilewright.runtime.device_driver import has_driver
+from tilewright.runtime.device import (
+    CPU,
+    Device,
+    as_device,
+    cpu,
+    driver_of,
+    has_driver,
+    require_host,
+)
 from tilewright.runtime.dlpack import dtype_from_code, import_tensor, view_of
 from tilewright.runtime.torch_tensors import require_plain
 
@@ -309,8 +316,7 @@ def empty(
         from tilewright.runtime.device_driver import empty_on_device
 
         driver_of(target, "nd.empty")
-        size, strides = _bytes(extents, element), _compact_strides(extents)
-        return empty_on_device(NDArray, target, element, extents, strides, size)
+        return empty_on_device(NDArray, target, element, extents, _bytes(extents, element))
     memory = _aligned_bytes(_bytes(extents, element), extents, element)
     if element.lanes == 1 and element.numpy.isbuiltin == 1:
         return import_tensor(memory.view(element.numpy).reshape(extents), NDArray)

@@ -21,6 +21,7 @@ from tilewright.error import (
     ArgumentError,
     ArgumentValueError,
     BoundsError,
+    DeviceError,
     DTypeError,
     ProgramAssertionError,
     TVMError,
@@ -43,6 +44,9 @@ NATIVE_ERRORS: dict[type[BaseException], type[TVMError]] = {
     IndexError: BoundsError,
 }
 """The class in which an error of compiled code arrives, by the kind that the code names."""
+
+
+tvm_ffi.error.register_error("DeviceError", DeviceError)
 
 
 class _Raised(threading.local):

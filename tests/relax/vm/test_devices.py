@@ -16,7 +16,7 @@ from tilewright.error import (
     ProgramAssertionError,
 )
 from tilewright.relax.interpreter import evaluate
-from tilewright.runtime import device_arrays, device_driver
+from tilewright.runtime import device_arrays
 from tilewright.script import ir as I
 from tilewright.script import relax as R
 from tilewright.script import tir as T
@@ -234,16 +234,15 @@ def test_constants_are_copied_once(monkeypatch):
 
 
 def test_memory_is_given_back(executable):
-    driver = device_driver.driver_of(DEVICE.device_type)
     machine = relax.VirtualMachine(executable, DEVICE)
     machine["moves"](X)
     gc.collect()
-    before = len(driver._memory)
+    before = DEVICE.memory_in_use
     machine["moves"](X)
     with pytest.raises(ProgramAssertionError):
         machine["prints"](-X)
     gc.collect()
-    assert len(driver._memory) == before
+    assert DEVICE.memory_in_use == before
 
 
 def test_a_library(executable, tmp_path):

@@ -37,10 +37,11 @@ from tilewright.tir.stmt import (
 _PACKED: Final = frozenset(
     {"tir.tvm_call_packed", "tir.tvm_call_cpacked", "tir.tvm_call_trace_packed"}
 )
+_LAUNCH: Final = "tir.launch_kernel"
 _INTO: Final = frozenset(
     {"tir.call_packed_into", "tir.call_cpacked_into", "tir.own_value", "tir.view_object"}
 )
-_ALL: Final = _PACKED | _INTO
+_ALL: Final = _PACKED | _INTO | {_LAUNCH}
 
 
 class PackedCalls(Rewriter):
@@ -155,6 +156,10 @@ class PackedCalls(Rewriter):
         self.found = True
         if name in _INTO:
             return self._into(name, call)
+        if name == _LAUNCH:
+            stack = self._stack(tuple(map(self, call.args)), 0)
+            self._check(Call(INT32, Op.get("tir.launch_kernel_lowered"), (stack.pointer,)))
+            return const(0, "int32")
         args = tuple(map(self._argument_expr, call.args[1:]))
         is_trace = name == "tir.tvm_call_trace_packed"
         if is_trace:

@@ -1,4 +1,4 @@
-"""The calls of the CUDA driver API that `tilewright.runtime.cuda_driver` makes, on a CPU.
+"""The functions of the CUDA driver API that the launcher calls, on a CPU.
 
 Modules are CUDA C, which a C++ compiler compiles with `cuda_emulation.h`.
 """
@@ -13,11 +13,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_type_hints
 
-from tilewright.runtime import cuda_driver, device_driver, launch
+from tilewright.runtime.launcher import FIND_FUNCTION, launcher
 from tilewright.target.codegen.c.prelude import HALF
 
 HEADER = Path(__file__).with_name("cuda_emulation.h")
@@ -42,19 +43,6 @@ class Status(enum.IntEnum):
     CUDA_ERROR_LAUNCH_FAILED = 719
 
 
-class PointerAttribute(enum.IntEnum):
-    """``CUpointer_attribute``."""
-
-    CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9
-
-
-class DeviceAttribute(enum.IntEnum):
-    """``CUdevice_attribute``."""
-
-    CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75
-    CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76
-
-
 class Source(NamedTuple):
     """A source in a library: its kernels are there by their names and its number."""
 
@@ -63,150 +51,256 @@ class Source(NamedTuple):
 
 
 class EmulatedCuda:
-    """The driver API, with two devices.
+    """The driver API.
 
     Attributes:
         seed: of the order in which threads run.
-        memory: allocations by address.
+        devices: how many there are.
+        available: bytes that can be allocated on each.
+        fault: what went wrong on a device, which is told when it is waited for.
+        launches_left: how many kernels can be started before one fails.
+        memory: allocations by address, with their device.
+        attributes: of devices, by the numbers of ``CUdevice_attribute``.
         calls: names and arguments of all calls.
     """
-
-    CUpointer_attribute = PointerAttribute
-    CUdevice_attribute = DeviceAttribute
-    MEMORY = 1 << 28
 
     def __init__(self, sources: Sequence[str] = ()) -> None:
         """Sources that are known before are compiled together, which is quicker."""
         self.seed = 0
+        self.devices, self.available = 2, 1 << 28
+        self.fault, self.launches_left = "", 1 << 30
         self.memory: dict[int, Any] = {}
+        self.attributes = {1: 1024, 2: 1024, 3: 1024, 4: 64, 5: 2**31 - 1, 6: 65535, 7: 65535,
+                           8: 49152, 10: 32, 12: 65536, 13: 1_500_000, 16: 84, 38: 6 << 20,
+                           75: 8, 76: 6, 97: 101376}  # fmt: skip
         self.calls: list[tuple[str, tuple[Any, ...]]] = []
         self._sources = dict(zip(sources, compiled(tuple(sources)), strict=True))
         self._handles: list[Any] = [None]
-        self._message = ""
+        self._texts = {status: ctypes.create_string_buffer(status.name.encode())
+                       for status in Status}  # fmt: skip
+        self._message = ctypes.create_string_buffer(b"", 300)
+        self._functions: dict[str, Any] = {}
 
-    def __getattribute__(self, name: str) -> Any:
-        function = super().__getattribute__(name)
-        if not name.startswith("cu"):
-            return function
+    def find(self, name: str) -> int:
+        """The address of a function of the driver API."""
+        function = getattr(self, name)
+        kinds = [kind for key, kind in get_type_hints(function).items() if key != "return"]
 
-        def recorded(*arguments: Any) -> Any:
+        def recorded(*arguments: Any) -> int:
             self.calls.append((name, arguments))
-            return function(*arguments)
+            return int(getattr(self, name)(*arguments))
 
-        return recorded
+        callback = ctypes.CFUNCTYPE(ctypes.c_int32, *kinds)(recorded)
+        self._functions[name] = callback
+        return ctypes.cast(callback, ctypes.c_void_p).value
 
-    def fail(self, status: Status, message: str) -> tuple[Status]:
+    def fail(self, status: Status, message: str) -> Status:
         """A result that is an error."""
-        self._message = message
-        return (status,)
+        self._message.value = message.encode()[:299]
+        return status
 
-    def cuGetErrorString(self, status: Status) -> tuple[Status, bytes]:
-        return Status.CUDA_SUCCESS, self._message.encode()
+    def cuGetErrorName(self, status: Int, text: Pointer) -> Status:
+        return put(text, Pointer, ctypes.addressof(self._texts[Status(status)]))
+
+    def cuGetErrorString(self, status: Int, text: Pointer) -> Status:
+        return put(text, Pointer, ctypes.addressof(self._message))
 
     # --- devices ------------------------------------------------------------------------------
 
-    def cuInit(self, flags: int) -> tuple[Status]:
-        return (Status.CUDA_SUCCESS,)
+    def cuInit(self, flags: Int) -> Status:
+        return Status.CUDA_SUCCESS
 
-    def cuDeviceGetCount(self) -> tuple[Status, int]:
-        return Status.CUDA_SUCCESS, 2
+    def cuDeviceGetCount(self, count: Pointer) -> Status:
+        put(count, Int, self.devices)
+        return Status.CUDA_SUCCESS if self.devices else Status.CUDA_ERROR_NO_DEVICE
 
-    def cuDeviceGet(self, ordinal: int) -> tuple[Status, int]:
-        return Status.CUDA_SUCCESS, ordinal
+    def cuDeviceGet(self, device: Pointer, ordinal: Int) -> Status:
+        return put(device, Int, ordinal)
 
-    def cuDeviceTotalMem(self, device: int) -> tuple[Status, int]:
-        return Status.CUDA_SUCCESS, self.MEMORY
+    def cuDeviceGetName(self, name: Pointer, size: Int, device: Int) -> Status:
+        ctypes.memmove(name, f"Emulation {device}\0".encode(), 12)
+        return Status.CUDA_SUCCESS
 
-    def cuDeviceGetAttribute(self, attribute: DeviceAttribute, device: int) -> tuple[Status, int]:
-        is_major = attribute is DeviceAttribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
-        return Status.CUDA_SUCCESS, 8 if is_major else 6
+    def cuDeviceTotalMem_v2(self, size: Pointer, device: Int) -> Status:
+        return put(size, Size, self.available)
 
-    def cuDevicePrimaryCtxRetain(self, device: int) -> tuple[Status, int]:
-        return Status.CUDA_SUCCESS, device + 1
+    def cuMemGetInfo_v2(self, free: Pointer, total: Pointer) -> Status:
+        put(total, Size, self.available)
+        return put(free, Size, self.available - self._taken())
 
-    def cuCtxSetCurrent(self, context: int) -> tuple[Status]:
+    def cuDeviceGetAttribute(self, value: Pointer, attribute: Int, device: Int) -> Status:
+        return put(value, Int, self.attributes[attribute])
+
+    def cuDevicePrimaryCtxRetain(self, context: Pointer, device: Int) -> Status:
+        return put(context, Size, device + 1)
+
+    def cuCtxSetCurrent(self, context: Pointer) -> Status:
         self.device = context - 1
-        return (Status.CUDA_SUCCESS,)
+        return Status.CUDA_SUCCESS
 
-    def cuCtxSynchronize(self) -> tuple[Status]:
-        return (Status.CUDA_SUCCESS,)
+    def cuCtxSynchronize(self) -> Status:
+        if self.fault:
+            return self.fail(Status.CUDA_ERROR_LAUNCH_FAILED, self.fault)
+        return Status.CUDA_SUCCESS
 
-    def cuStreamSynchronize(self, stream: int) -> tuple[Status]:
-        return (Status.CUDA_SUCCESS,)
+    # --- streams and events -------------------------------------------------------------------
+
+    def cuStreamCreate(self, stream: Pointer, flags: Int) -> Status:
+        self._handles.append("stream")
+        return put(stream, Size, 8 * len(self._handles))
+
+    def cuStreamDestroy_v2(self, stream: Pointer) -> Status:
+        return Status.CUDA_SUCCESS
+
+    def cuStreamSynchronize(self, stream: Pointer) -> Status:
+        return Status.CUDA_SUCCESS
+
+    def cuStreamWaitEvent(self, stream: Pointer, event: Pointer, flags: Int) -> Status:
+        return Status.CUDA_SUCCESS
+
+    def cuEventCreate(self, event: Pointer, flags: Int) -> Status:
+        self._handles.append(None)
+        return put(event, Size, len(self._handles) - 1)
+
+    def cuEventRecord(self, event: Pointer, stream: Pointer) -> Status:
+        self._handles[event] = time.perf_counter()
+        return Status.CUDA_SUCCESS
+
+    def cuEventSynchronize(self, event: Pointer) -> Status:
+        return Status.CUDA_SUCCESS
+
+    def cuEventElapsedTime(self, time: Pointer, start: Pointer, stop: Pointer) -> Status:
+        return put(time, ctypes.c_float, 1e3 * (self._handles[stop] - self._handles[start]))
+
+    def cuEventDestroy_v2(self, event: Pointer) -> Status:
+        return Status.CUDA_SUCCESS
 
     # --- memory -------------------------------------------------------------------------------
 
-    def cuMemAlloc(self, size: int) -> tuple[Any, ...]:
-        if size > self.MEMORY:
+    def _taken(self) -> int:
+        return sum(
+            len(content) for content, device in self.memory.values() if device == self.device
+        )
+
+    def cuMemAlloc_v2(self, result: Pointer, size: Size) -> Status:
+        if self._taken() + size > self.available:
             return self.fail(Status.CUDA_ERROR_OUT_OF_MEMORY, "out of memory")
         content = (ctypes.c_uint8 * size)(*b"\xa5" * min(size, 64))
         address = ctypes.addressof(content)
         self.memory[address] = content, self.device
-        return Status.CUDA_SUCCESS, address
+        return put(result, Size, address)
 
-    def cuMemFree(self, address: int) -> tuple[Status]:
+    def cuMemFree_v2(self, address: Size) -> Status:
         del self.memory[address]
-        return (Status.CUDA_SUCCESS,)
+        return Status.CUDA_SUCCESS
 
-    def cuPointerGetAttribute(self, attribute: PointerAttribute, address: int) -> tuple[Any, ...]:
-        assert attribute is PointerAttribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+    def cuPointerGetAttribute(self, value: Pointer, attribute: Int, address: Size) -> Status:
+        assert attribute == 9  # the ordinal of the device
         for start, (content, device) in self.memory.items():
-            if start <= address < start + ctypes.sizeof(content):
-                return Status.CUDA_SUCCESS, device
+            if start <= address < start + len(content):
+                return put(value, Int, device)
         return self.fail(Status.CUDA_ERROR_INVALID_VALUE, "invalid argument")
 
-    def cuMemcpyHtoDAsync(self, to: int, source: int, size: int, stream: int) -> tuple[Status]:
+    def cuMemcpyHtoDAsync_v2(
+        self, to: Size, source: Pointer, size: Size, stream: Pointer
+    ) -> Status:
         ctypes.memmove(to, source, size)
-        return (Status.CUDA_SUCCESS,)
+        return Status.CUDA_SUCCESS
 
-    def cuMemcpyDtoHAsync(self, to: int, source: int, size: int, stream: int) -> tuple[Status]:
+    def cuMemcpyDtoHAsync_v2(
+        self, to: Pointer, source: Size, size: Size, stream: Pointer
+    ) -> Status:
         ctypes.memmove(to, source, size)
-        return (Status.CUDA_SUCCESS,)
+        return Status.CUDA_SUCCESS
+
+    def cuMemcpyAsync(self, to: Size, source: Size, size: Size, stream: Pointer) -> Status:
+        ctypes.memmove(to, source, size)
+        return Status.CUDA_SUCCESS
 
     # --- kernels ------------------------------------------------------------------------------
 
-    def cuModuleLoadData(self, image: bytes) -> tuple[Status, int]:
+    def cuModuleLoadDataEx(
+        self, module: Pointer, image: Text, count: Int, options: Pointer, values: Pointer
+    ) -> Status:
         source = image.decode()
         if source not in self._sources:
             (self._sources[source],) = compiled((source,))
         self._handles.append(self._sources[source])
-        return Status.CUDA_SUCCESS, len(self._handles) - 1
+        return put(module, Size, len(self._handles) - 1)
 
-    def cuModuleGetFunction(self, module: int, name: bytes) -> tuple[Any, ...]:
+    def cuModuleGetFunction(self, function: Pointer, module: Pointer, name: Text) -> Status:
         library, number = self._handles[module]
         try:
-            function = library[f"emulate_{name.decode()}_{number}"]
+            found = library[f"emulate_{name.decode()}_{number}"]
         except AttributeError:
             return self.fail(Status.CUDA_ERROR_NOT_FOUND, "named symbol not found")
-        function.argtypes = (
+        found.argtypes = (
             ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_char_p,
         )  # fmt: skip
-        self._handles.append(function)
-        return Status.CUDA_SUCCESS, len(self._handles) - 1
+        self._handles.append(found)
+        return put(function, Size, len(self._handles) - 1)
 
-    def cuLaunchKernel(self, function: int, *shapes_and_arguments: int) -> tuple[Status]:
-        *shapes, shared, stream, arguments, extra = shapes_and_arguments
-        assert shared == stream == extra == 0
-        if max(shapes[1:3]) >= 1 << 16 or max(shapes[3:]) > 1024:
+    def cuFuncGetAttribute(self, value: Pointer, attribute: Int, function: Pointer) -> Status:
+        return put(value, Int, 1024 if attribute == 0 else 0)
+
+    def cuFuncSetAttribute(self, function: Pointer, attribute: Int, value: Int) -> Status:
+        return Status.CUDA_SUCCESS
+
+    def cuLaunchKernel(
+        self, function: Pointer, bx: Int, by: Int, bz: Int, tx: Int, ty: Int, tz: Int,
+        shared: Int, stream: Pointer, arguments: Pointer, extra: Pointer,
+    ) -> Status:  # fmt: skip
+        assert not shared
+        assert not extra
+        if max(by, bz) >= 1 << 16 or tx * ty * tz > 1024:
             return self.fail(Status.CUDA_ERROR_INVALID_VALUE, "invalid argument")
+        if not self.launches_left:
+            return self.fail(Status.CUDA_ERROR_LAUNCH_FAILED, "the kernel fails")
+        self.launches_left -= 1
         message = ctypes.create_string_buffer(200)
-        blocks, threads = Shape(*shapes[:3]), Shape(*shapes[3:])
+        blocks, threads = Shape(bx, by, bz), Shape(tx, ty, tz)
         run = self._handles[function]
         if run(arguments, ctypes.byref(blocks), ctypes.byref(threads), self.seed, message):
             return self.fail(Status.CUDA_ERROR_LAUNCH_FAILED, message.value.decode())
-        return (Status.CUDA_SUCCESS,)
+        return Status.CUDA_SUCCESS
 
 
-def use_emulation(monkeypatch: Any, api: EmulatedCuda) -> cuda_driver.Driver:
-    """Let ``tilewright.cuda(n)`` be emulated devices; their driver."""
-    monkeypatch.setattr(cuda_driver, "_load", lambda: api)
-    monkeypatch.setattr(cuda_driver, "compile_for_device", lambda source, *_: source.encode())
-    driver, original = cuda_driver.Driver(), device_driver.driver_of
-    for module in (device_driver, launch):
-        monkeypatch.setattr(
-            module, "driver_of", lambda kind: driver if kind == CUDA else original(kind)
-        )
-    return driver
+Int, Size, Pointer, Text = ctypes.c_int32, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_char_p
+
+
+def put(address: int, kind: Any, value: Any) -> Status:
+    """Store what a function gives to its caller."""
+    kind.from_address(address).value = value
+    return Status.CUDA_SUCCESS
+
+
+class CudaDevices:
+    """What stands for CUDA devices in this process, as an attribute that can be set."""
+
+    @property
+    def kind(self) -> int:
+        """The address of what the launcher knows of them."""
+        current = launcher().devices_exchange(CUDA, None, NO_FUNCTIONS)
+        launcher().devices_exchange(CUDA, current, None)
+        return current
+
+    @kind.setter
+    def kind(self, kind: int) -> None:
+        launcher().devices_exchange(CUDA, kind, None)
+
+
+NO_FUNCTIONS = FIND_FUNCTION(lambda name: None)
+
+
+def use_emulation(monkeypatch: Any, api: EmulatedCuda) -> None:
+    """Let ``tilewright.cuda(n)`` be emulated devices."""
+    find = FIND_FUNCTION(lambda name: api.find(name.decode()))
+    before = launcher().devices_exchange(CUDA, None, find)
+    emulated = launcher().devices_exchange(CUDA, before, None)
+    monkeypatch.setattr(CudaDevices(), "kind", emulated)
+    monkeypatch.setattr(
+        "tilewright.runtime.launcher.compile_for_device", lambda source, *_: source.encode()
+    )
 
 
 @functools.lru_cache(maxsize=64)

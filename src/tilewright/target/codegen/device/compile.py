@@ -2,42 +2,30 @@
 
 from __future__ import annotations
 
-import json
+import functools
+import hashlib
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from tilewright.error import ArgumentValueError, CodegenError
-from tilewright.ir.library import KERNELS_FUNCTION, SYMBOL_PREFIX
+from tilewright.ir.convert import const
+from tilewright.ir.expr import Call, Expr, StringImm
 from tilewright.ir.module import GlobalVar, IRModule
+from tilewright.ir.op import Op
+from tilewright.ir.rewrite import Rewriter
 from tilewright.target.codegen.device import vectors  # noqa: F401, emitters
 from tilewright.target.codegen.device.dialect import DIALECTS, Dialect
 from tilewright.target.codegen.device.emitter import write_kernel
-from tilewright.target.codegen.device.nvrtc import compile_kernels
+from tilewright.target.codegen.device.nvrtc import compile_kernels, nvrtc_is_installed
 from tilewright.target.codegen.llvm import compile_module as compile_host
+from tilewright.target.codegen.llvm.compile import CompiledModule
 from tilewright.target.codegen.params import Param
 from tilewright.target.target import Target
-from tilewright.tir.call_boundary.metadata import text_function
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.transform.device import KERNEL_SYMBOL, LAUNCH_AXES
+from tilewright.tir.transform.device import LAUNCH_AXES
 
 SOURCE_FORMS: Final = {"opencl": ("cl",), "cuda": ("cu", "ptx")}
 """In what forms the source of kernels can be had, by the kind of target."""
-
-
-class Kernel(NamedTuple):
-    """How a kernel is started.
-
-    Attributes:
-        name: of the kernel.
-        symbol: the registered function that starts it.
-        parameters: the dtypes of its parameters, ``"handle"`` for pointers.
-        axes: the tags of its axes; their extents follow the arguments of a call.
-    """
-
-    name: str
-    symbol: str
-    parameters: tuple[str, ...]
-    axes: tuple[str, ...]
 
 
 class DeviceCode(NamedTuple):
@@ -46,28 +34,16 @@ class DeviceCode(NamedTuple):
     Attributes:
         kind: the kind of target.
         source: their source.
-        kernels: how each is started.
         architecture: of the devices that the target names, such as ``"sm_90"``; it may be empty.
     """
 
     kind: str
     source: str
-    kernels: tuple[Kernel, ...]
     architecture: str = ""
 
-    def as_json(self) -> str:
-        """A text from which `from_json` makes the same."""
-        return json.dumps(self)
-
-    @staticmethod
-    def from_json(text: str) -> DeviceCode:
-        """The code that `as_json` wrote."""
-        kind, source, kernels, architecture = json.loads(text)
-        return DeviceCode(kind, source, tuple(_kernel(*form) for form in kernels), architecture)
-
-
-def _kernel(name: str, symbol: str, parameters: list[str], axes: list[str]) -> Kernel:
-    return Kernel(name, symbol, tuple(parameters), tuple(axes))
+    def ptx(self) -> str:
+        """What NVRTC makes of kernels in CUDA C."""
+        return compile_kernels(self.source, self.architecture, "ptx").decode()
 
 
 class CompiledDeviceModule:
@@ -82,11 +58,25 @@ class CompiledDeviceModule:
     ) -> None:
         self.device_code = device_code(module, target)
         functions = {v: f for v, f in module.functions.items() if isinstance(f, PrimFunc)}
-        host: dict[Any, Any] = {v: f for v, f in functions.items() if LAUNCH_AXES not in f.attrs}
-        symbol = SYMBOL_PREFIX + KERNELS_FUNCTION
-        host[GlobalVar(symbol)] = text_function(symbol, self.device_code.as_json())
-        host_target = target.host or Target("llvm")
-        self._host = compile_host(IRModule(host, module.attrs), host_target, params)
+        self._attrs, self._target = module.attrs, target.host or Target("llvm")
+        self._functions = {v: f for v, f in functions.items() if LAUNCH_AXES not in f.attrs}
+        self._params = params
+        self._host = self._host_code("")
+
+    def _host_code(self, image: str) -> CompiledModule:
+        """The functions of the host, with the kernels as source, and compiled to `image`."""
+        rewriter = _WithKernels(self.device_code.source, image)
+        functions: dict[Any, Any] = {
+            var: function.with_body(rewriter(function.body))
+            for var, function in self._functions.items()
+        }
+        return compile_host(IRModule(functions, self._attrs), self._target, self._params)
+
+    @functools.cached_property
+    def _exported(self) -> CompiledModule:
+        """Code for other processes, which may have a driver, but no NVRTC."""
+        is_compiled = self.device_code.kind == "cuda" and nvrtc_is_installed()
+        return self._host_code(self.device_code.ptx()) if is_compiled else self._host
 
     def source(self, fmt: str) -> str:
         """The code of the host; that of the device is the source of the imported module."""
@@ -97,12 +87,33 @@ class CompiledDeviceModule:
         return self._host.function_address(symbol)
 
     def object_code(self) -> bytes:
-        """An object file for the host, which holds the kernels as source."""
-        return self._host.object_code()
+        """An object file for the host, which holds the kernels: see `write_objects`."""
+        return self._exported.object_code()
 
     def write_objects(self, directory: str) -> list[str]:
-        """Write object files from which a library can be linked; their paths."""
-        return self._host.write_objects(directory)
+        """Write object files from which a library can be linked; their paths.
+
+        They hold the kernels as source, for drivers that compile it (OpenCL) and for NVRTC. Those
+        for CUDA are there in PTX as well, which drivers load, if NVRTC is installed here.
+        """
+        return self._exported.write_objects(directory)
+
+
+class _WithKernels(Rewriter):
+    """Puts the kernels of a module into the functions that start them."""
+
+    def __init__(self, source: str, image: str) -> None:
+        self._texts = {"source": StringImm(source), "image": StringImm(image)}
+
+    def Call(self, call: Call) -> Expr:
+        if not isinstance(call.op, Op) or call.op.name != "tir.kernel_code":
+            return call.map_children(self)
+        field, kernel = (str(argument) for argument in call.args)
+        if field != "key":
+            return self._texts[field]
+        identity = f"{kernel}\n{self._texts['source'].value}".encode()
+        digest = hashlib.blake2b(identity, digest_size=8).digest()
+        return const(int.from_bytes(digest, "little", signed=True), "int64")
 
 
 class KernelSource:
@@ -120,7 +131,7 @@ class KernelSource:
                 f"{', '.join(map(repr, (self._code.kind, *forms)))}, not {fmt!r}"
             )
         if fmt == "ptx":
-            return compile_kernels(self._code.source, self._code.architecture, "ptx").decode()
+            return self._code.ptx()
         return self._code.source
 
     def function_address(self, symbol: str) -> int:
@@ -166,12 +177,8 @@ def device_code(module: IRModule, target: Target) -> DeviceCode:
         for var, function in module.functions.items()
         if isinstance(function, PrimFunc) and LAUNCH_AXES in function.attrs
     }
-    return DeviceCode(
-        target.kind.name,
-        generate_kernels(kernels, DIALECTS[target.kind.name]),
-        tuple(map(_described, kernels.values())),
-        target.arch,
-    )
+    source = generate_kernels(kernels, DIALECTS[target.kind.name])
+    return DeviceCode(target.kind.name, source, target.arch)
 
 
 def generate_kernels(kernels: Mapping[GlobalVar, PrimFunc], dialect: Dialect) -> str:
@@ -190,13 +197,3 @@ def generate_kernels(kernels: Mapping[GlobalVar, PrimFunc], dialect: Dialect) ->
         if source
     ]
     return "\n".join([dialect.prelude, *functions, *definitions, ""])
-
-
-def _described(kernel: PrimFunc) -> Kernel:
-    attrs = kernel.attrs
-    return Kernel(
-        kernel.global_symbol or "",
-        str(attrs[KERNEL_SYMBOL]),
-        tuple(str(param.dtype) for param in kernel.params),
-        tuple(map(str, attrs[LAUNCH_AXES])),
-    )

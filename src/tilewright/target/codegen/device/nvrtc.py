@@ -80,6 +80,15 @@ def supported_architectures() -> tuple[int, ...]:
     return tuple(_call(_load().nvrtcGetSupportedArchs))
 
 
+def nvrtc_is_installed() -> bool:
+    """Whether kernels can be compiled here."""
+    try:
+        _load()
+    except CodegenError:
+        return False
+    return True
+
+
 def _check_architecture(architecture: str) -> None:
     match = _ARCHITECTURE.fullmatch(architecture)
     known = supported_architectures()

@@ -7,9 +7,10 @@ from typing import Final
 
 from tilewright.ir.expr import Expr, IntImm
 from tilewright.target.codegen.llvm.addresses import index_operand
-from tilewright.target.codegen.llvm.emitter import FunctionEmitter, emits
-from tilewright.target.codegen.llvm.statements import leave_with_error
+from tilewright.target.codegen.llvm.emitter import FunctionEmitter, Workspace, emits
+from tilewright.target.codegen.llvm.statements import leave_if_failed, leave_with_error
 from tilewright.target.codegen.llvm.types import HALVES, constant, memory_type
+from tilewright.tir.op.devices import DEVICE_MEMORY
 from tilewright.tir.stmt import Allocate, AllocateConst
 from tilewright.tir.transform.building.allocations import STACK_LIMIT
 
@@ -27,6 +28,10 @@ def _allocate(emitter: FunctionEmitter, stmt: Allocate) -> None:
 
 def with_memory(emitter: FunctionEmitter, stmt: Allocate, write: Callable[[], None]) -> None:
     """What `write` writes, with memory for an allocation, on the stack or from the heap."""
+    device_type = stmt.annotations.get(DEVICE_MEMORY)
+    if device_type is not None:
+        _with_device_memory(emitter, stmt, int(device_type), write)
+        return
     sizes = [extent.value if isinstance(extent, IntImm) else -1 for extent in stmt.extents]
     element = memory_type(stmt.dtype)
     count = 1
@@ -41,19 +46,35 @@ def with_memory(emitter: FunctionEmitter, stmt: Allocate, write: Callable[[], No
         )
         write()
         return
-    workspace = _workspace(emitter, stmt.extents, stmt.dtype.itemsize, stmt.buffer_var.name)
-    emitter.variables[stmt.buffer_var] = workspace
-    emitter.unaliased.add(workspace)
+    register = _heap_memory(emitter, stmt.extents, stmt.dtype.itemsize, stmt.buffer_var.name)
+    emitter.unaliased.add(register)
+    _with_workspace(emitter, stmt, Workspace(register, None), write)
+
+
+def _with_workspace(
+    emitter: FunctionEmitter, stmt: Allocate, workspace: Workspace, write: Callable[[], None]
+) -> None:
+    emitter.variables[stmt.buffer_var] = workspace.register
     emitter.workspaces.append(workspace)
     write()
     emitter.workspaces.pop()
     emitter.free(workspace)
 
 
-def _workspace(
-    emitter: FunctionEmitter, extents: tuple[Expr, ...], itemsize: int, name: str
-) -> str:
-    """Memory from the heap, for a number of elements that may be symbolic."""
+def _with_device_memory(
+    emitter: FunctionEmitter, stmt: Allocate, device_type: int, write: Callable[[], None]
+) -> None:
+    """What `write` writes, with memory of a device, which the launcher has an error for if not."""
+    emitter.module.needs_launcher = True
+    size = _size(emitter, stmt.extents, stmt.dtype.itemsize)
+    take = emitter.module.declare("tilewright_take", "ptr", ("i32", "i64", "ptr"))
+    memory = emitter.value(f"call ptr {take}(i32 {device_type}, i64 {size}, ptr {emitter.beside})")
+    leave_if_failed(emitter, emitter.value(f"icmp eq ptr {memory}, null"), "i1")
+    _with_workspace(emitter, stmt, Workspace(memory, device_type), write)
+
+
+def _size(emitter: FunctionEmitter, extents: tuple[Expr, ...], itemsize: int) -> str:
+    """The number of bytes of a number of elements that may be symbolic; -1 if it is too large."""
     total = str(itemsize)
     checked = emitter.module.declare("llvm.umul.with.overflow.i64", "{ i64, i1 }", ("i64", "i64"))
     overflow = "false"
@@ -66,8 +87,14 @@ def _workspace(
         total = emitter.value(f"extractvalue {{ i64, i1 }} {pair}, 0")
         lost = emitter.value(f"extractvalue {{ i64, i1 }} {pair}, 1")
         overflow = emitter.value(f"or i1 {overflow}, {lost}")
-    # More than there is, so that the allocation fails.
-    request = emitter.value(f"select i1 {overflow}, i64 -1, i64 {total}")
+    return emitter.value(f"select i1 {overflow}, i64 -1, i64 {total}")
+
+
+def _heap_memory(
+    emitter: FunctionEmitter, extents: tuple[Expr, ...], itemsize: int, name: str
+) -> str:
+    """Memory from the heap, for a number of elements that may be symbolic."""
+    request = _size(emitter, extents, itemsize)
     allocate = emitter.module.declare(ALLOCATE, "ptr", ("i64",))
     memory = emitter.value(f"call ptr {allocate}(i64 {request})")
     failed = emitter.value(f"icmp eq ptr {memory}, null")

@@ -99,6 +99,12 @@ def _tvm_call_packed_lowered(emitter: FunctionEmitter, call: Call) -> str:
     return emitter.value(f"call i32 @tilewright_call_packed({head}, {arguments})")
 
 
+@emits("tir.launch_kernel_lowered")
+def _launch_kernel(emitter: FunctionEmitter, call: Call) -> str:
+    emitter.module.needs_launcher = True
+    return _declare_and_call(emitter, "tilewright_launch", call, call.args)
+
+
 # --- objects ---------------------------------------------------------------------------------
 
 

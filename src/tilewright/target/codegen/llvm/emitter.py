@@ -21,6 +21,7 @@ Those of expressions return the register or constant with the value.
 """
 
 FREE: Final = "tilewright_workspace_free"
+RELEASE: Final = "tilewright_device_release"
 """The function that frees a block of memory from the heap."""
 
 
@@ -34,7 +35,8 @@ class FunctionEmitter(Builder):
         variables: the registers of the variables.
         unaliased: registers with pointers to memory that is reached in no other way.
         streamed: memory to which whole vectors are stored past the caches: it is aligned.
-        workspaces: blocks of memory from the heap to free, outermost first.
+        workspaces: blocks of memory to free, outermost first.
+        beside: a register with an address on the device that workspaces of devices are on.
         closure: variables of the surrounding function, if this is the body of a parallel loop.
         name: the name of the function, for messages.
         result_type: the type of what the function returns: its status, or a value.
@@ -49,7 +51,8 @@ class FunctionEmitter(Builder):
         self.variables: dict[Var, str] = {}
         self.unaliased: set[str] = set()
         self.streamed: set[Var] = set()
-        self.workspaces: list[str] = []
+        self.workspaces: list[Workspace] = []
+        self.beside = "null"
         self.closure = closure
         self.name = "" if closure is None else closure.parent.name
         self.result_type = "i32"
@@ -95,11 +98,29 @@ class FunctionEmitter(Builder):
         self.effect("ret void" if self.result_type == "void" else f"ret {self.result_type} {value}")
         self.start_block(self.label("dead"))
 
-    def free(self, workspace: str) -> None:
+    def free(self, workspace: Workspace) -> None:
         """Free a block of memory."""
-        self.module.needs_workspaces = True
-        function = self.module.declare(FREE, "void", ("ptr",))
-        self.effect(f"call void {function}(ptr {workspace})")
+        register, device_type = workspace
+        if device_type is None:
+            self.module.needs_workspaces = True
+            function = self.module.declare(FREE, "void", ("ptr",))
+            self.effect(f"call void {function}(ptr {register})")
+        else:
+            self.module.needs_launcher = True
+            function = self.module.declare(RELEASE, "i32", ("i32", "ptr"))
+            self.effect(f"call i32 {function}(i32 {device_type}, ptr {register})")
+
+
+class Workspace(NamedTuple):
+    """A block of memory.
+
+    Attributes:
+        register: the one with its address.
+        device_type: DLPack's number of the type of device that it is on; None for the heap.
+    """
+
+    register: str
+    device_type: int | None
 
 
 class Captured(NamedTuple):

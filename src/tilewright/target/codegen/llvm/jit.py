@@ -27,6 +27,7 @@ from tilewright.target.codegen.llvm.helper_functions import SHARED, has_pool, po
 from tilewright.target.codegen.llvm.support import (
     ObjectUnit,
     errors_text,
+    launcher_text,
     objects_text,
     support_text,
     workspace_text,
@@ -86,7 +87,7 @@ def load_object(code: bytes, symbol: str) -> tuple[Library, Callable[[str], Libr
         CodegenError: if it is something else, or calls C functions that this process lacks.
     """
     _load_host_library()
-    texts = [errors_text(), objects_text(), workspace_text()]
+    texts = [errors_text(), launcher_text(), objects_text(), workspace_text()]
     host = Target("llvm")
     if has_pool(host):
         texts.append(pool_text(host.architecture))
@@ -163,15 +164,17 @@ def _jit(generation: int) -> Any:
 @functools.cache
 def support_library(text: str) -> Library:
     """The library that a support module becomes, once for the process."""
-    machine = machine_for(Target("llvm"))
+    # That of the launcher is optimised already, and long.
+    machine = machine_for(Target("llvm"), optimises=text is not launcher_text())
     code = machine.emit_object(optimised(parse(text.replace(SHARED, ""), machine), machine))
+    _load_host_library()
     builder = binding().JITLibraryBuilder().add_object_img(code).add_current_process()
     return _link(builder, _shared_names(text))
 
 
 def _shared_names(text: str) -> list[str]:
     """The functions of a support module that compiled modules call."""
-    return re.findall(rf'^define {SHARED}[a-z0-9]+ @"?([\w.]+)"?\(', text, re.MULTILINE)
+    return re.findall(rf'^define (?:{SHARED}|weak )\w+ @"?([\w.]+)"?\(', text, re.MULTILINE)
 
 
 @functools.cache

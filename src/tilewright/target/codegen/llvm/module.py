@@ -44,6 +44,7 @@ class ModuleText:
         self.needs_polls = False
         self._error_functions: set[tuple[str, ...]] = set()
         self.needs_objects = False
+        self.needs_launcher = False
         self.params: dict[str, None] = {}
         """Names of the constants that the program refers to and does not contain."""
 

@@ -7,6 +7,7 @@ from tilewright.ir.dtype import FLOAT64, INT64
 from tilewright.ir.expr import Call, Expr, IntImm
 from tilewright.target.codegen.llvm.conversions import cast
 from tilewright.target.codegen.llvm.emitter import FunctionEmitter, emits
+from tilewright.tir.op.devices import DEVICE_MEMORY
 from tilewright.tir.stmt import (
     AssertStmt,
     AttrStmt,
@@ -52,6 +53,9 @@ def _while(emitter: FunctionEmitter, stmt: While) -> None:
 def _attribute(emitter: FunctionEmitter, stmt: AttrStmt) -> None:
     if stmt.attr_key == NONTEMPORAL_STORES:
         _streaming(emitter, stmt)
+    elif stmt.attr_key == DEVICE_MEMORY:
+        emitter.beside = emitter.operand(stmt.value)
+        emitter.statement(stmt.body)
     else:
         emitter.statement(stmt.body)
 
@@ -176,9 +180,9 @@ def _assertion(emitter: FunctionEmitter, stmt: AssertStmt) -> None:
     emitter.statement(stmt.body)
 
 
-def leave_if_failed(emitter: FunctionEmitter, status: str) -> None:
+def leave_if_failed(emitter: FunctionEmitter, status: str, kind: str = "i32") -> None:
     """Leave the function if a status is not 0: an error is registered then."""
-    failed = emitter.value(f"icmp ne i32 {status}, 0")
+    failed = emitter.value(f"icmp ne {kind} {status}, 0")
     wrong, right = emitter.label("failed"), emitter.label("returned")
     emitter.branch(failed, wrong, right)
     emitter.start_block(wrong)

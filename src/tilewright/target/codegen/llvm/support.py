@@ -1,6 +1,8 @@
 """The support modules, in LLVM IR, with which compiled modules are linked and which they share.
 
 * errors: the functions that raise errors.
+* launcher: kernels and memory of devices. It is made of C, see `tilewright.target.launcher`, and
+  other libraries and programs may call its functions.
 * objects: arrays, tuples and other values that compiled functions make and keep. An array is one
   block of memory: DLPack's ``DLManagedTensorVersioned``, the shape, the strides, and from the next
   multiple of 64 bytes on the elements. The function that ends its life is ``free`` of the C
@@ -20,6 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from tilewright.target import launcher
 from tilewright.target.codegen.llvm.functions import write_function
 from tilewright.target.codegen.llvm.helper_functions import (
     DECLARATIONS,
@@ -34,6 +37,7 @@ from tilewright.target.target import Target
 from tilewright.tir.call_boundary.argument_errors import shared_functions
 
 _FOLDER: Final = Path(__file__).parent
+LAUNCHER: Final = Path(launcher.__file__).with_name("launcher.ll")
 
 
 @functools.cache
@@ -58,6 +62,12 @@ def objects_text() -> str:
 
 
 @functools.cache
+def launcher_text() -> str:
+    """The module that starts kernels on devices, and has their memory."""
+    return LAUNCHER.read_text()
+
+
+@functools.cache
 def workspace_text() -> str:
     """The module that allocates and frees workspaces."""
     return (_FOLDER / "workspace.ll").read_text()
@@ -65,6 +75,7 @@ def workspace_text() -> str:
 
 _TEXTS: Final[dict[str, Callable[[Target], str]]] = {
     "errors": lambda target: errors_text(),
+    "launcher": lambda target: launcher_text(),
     "objects": lambda target: objects_text(),
     "threads": lambda target: pool_text(target.architecture),
     "workspaces": lambda target: workspace_text(),
@@ -89,6 +100,7 @@ def support_needed(written: ModuleText) -> tuple[str, ...]:
     """The names of the modules that a module is linked with."""
     needs = {
         "errors": written.needs_errors,
+        "launcher": written.needs_launcher,
         "objects": written.needs_objects,
         "threads": written.needs_thread_pool,
         "workspaces": written.needs_workspaces,

@@ -4,6 +4,3 @@ from typing import Final
 
 LAUNCH_AXES: Final = "tir.kernel_launch_params"
 """The attribute of a kernel: the tags of its axes, the outermost first."""
-
-KERNEL_SYMBOL: Final = "tir.kernel_symbol"
-"""The attribute of a kernel: the registered function that starts it."""

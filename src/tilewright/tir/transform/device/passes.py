@@ -38,14 +38,14 @@ class SplitHostDevice(ModulePass):
     """Kernels become functions of their own, which those of the host start.
 
     Args:
-        kind: the kind of target of the kernels.
+        device_type: DLPack's number of the devices that the kernels are for.
     """
 
     name = "tir.SplitHostDevice"
     necessary = "kernels are compiled by another compiler"
 
-    def __init__(self, kind: str) -> None:
-        self._kind = kind
+    def __init__(self, device_type: int) -> None:
+        self._device_type = device_type
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        return split_kernels(mod, self._kind)
+        return split_kernels(mod, self._device_type)

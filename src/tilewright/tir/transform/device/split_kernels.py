@@ -3,32 +3,31 @@
 Before::                                        After::
 
     def main(A, B):                                 def main(A, B):
-        launch i_0 over blockIdx.x in range(8):         call_packed("main_kernel", A, B, 8, 32)
+        launch i_0 over blockIdx.x in range(8):         launch_kernel("main_kernel", A, B, 8, 32)
             launch i_1 over threadIdx.x in range(32):
                 B[i_0 * 32 + i_1] = ...             def main_kernel(A, B):
                                                         launch i_0 over blockIdx.x ...
 
 A kernel takes the pointers and numbers that it mentions, and a launch passes the extents of its
-axes after them, the outermost first. Memory that several kernels use is taken from the device.
+axes after them, the outermost first. Memory that several kernels use is of the device, see
+`tilewright.tir.op.devices`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
 
 from tilewright.error import LoweringError
-from tilewright.ir.convert import as_expr, const
-from tilewright.ir.dtype import HANDLE, VOID, DType
-from tilewright.ir.expr import Call, Expr, StringImm, Var
+from tilewright.ir.convert import const
+from tilewright.ir.expr import Var
 from tilewright.ir.module import BaseFunc, GlobalVar, IRModule
-from tilewright.ir.op import Op
 from tilewright.ir.rewrite import Rewriter
-from tilewright.ir.structural import structural_hash
 from tilewright.ir.unique_names import UniqueNames
 from tilewright.tir.analysis.expressions import undefined_vars
 from tilewright.tir.buffer import BufferLoad, storage_scope
+from tilewright.tir.call_boundary import structures as abi
 from tilewright.tir.function import PrimFunc
+from tilewright.tir.op.devices import DEVICE_MEMORY, launch_kernel
 from tilewright.tir.stmt import (
     Allocate,
     AllocateConst,
@@ -36,37 +35,29 @@ from tilewright.tir.stmt import (
     BufferStore,
     Evaluate,
     For,
-    LetStmt,
     Stmt,
-    seq,
 )
-from tilewright.tir.transform.device import KERNEL_SYMBOL, LAUNCH_AXES
+from tilewright.tir.transform.device import LAUNCH_AXES
 from tilewright.tir.transform.device.thread_axes import axes_and_body, is_axis, with_body
 
-PACKED: Final = "tir.tvm_call_packed"
 
-
-def split_kernels(module: IRModule, kind: str) -> IRModule:
+def split_kernels(module: IRModule, device_type: int) -> IRModule:
     """A module in which kernels are functions of their own, with the attribute `LAUNCH_AXES`.
-
-    The same kernels are started by registered functions of the same name in every process. Memory
-    is taken and given back by ``tilewright.<kind>.allocate``, on the device of the first argument
-    of the function, and ``.release``.
 
     Args:
         module: functions over flat memory, whose kernels have barriers.
-        kind: the kind of target.
+        device_type: DLPack's number of the devices that they are for.
 
     Raises:
         LoweringError: for a function that accesses memory of the device outside of a kernel.
     """
-    names, prefix = UniqueNames(), f"tilewright.{kind}.{structural_hash(module):016x}."
+    names = UniqueNames()
     kernels: dict[GlobalVar, PrimFunc] = {}
     functions: dict[GlobalVar, BaseFunc] = {}
     for var, func in module.functions.items():
         if isinstance(func, PrimFunc):
-            split = _Split(var.name_hint, func, names, kind, prefix)
-            functions[var] = func.with_body(split(func.body))
+            split = _Split(var.name_hint, func, names, device_type)
+            functions[var] = func.with_body(split.whole(func.body))
             kernels |= split.kernels
         else:
             functions[var] = func
@@ -89,14 +80,21 @@ class _ThreadMemory:
 
 
 class _Split(Rewriter):
-    def __init__(
-        self, name: str, func: PrimFunc, names: UniqueNames, kind: str, prefix: str
-    ) -> None:
+    def __init__(self, name: str, func: PrimFunc, names: UniqueNames, device_type: int) -> None:
         self.kernels: dict[GlobalVar, PrimFunc] = {}
         self._name, self._func, self._names = name, func, names
-        self._kind, self._prefix = kind, prefix
+        self._device_type, self._takes_memory = device_type, False
         self._memory: dict[Var, _ThreadMemory] = {}
         self._loops = 0  # number of loops of the host around the present place
+
+    def whole(self, body: Stmt) -> Stmt:
+        """The body of the function."""
+        changed = self(body)
+        if not self._takes_memory:
+            return changed
+        arguments = [buffer.data for buffer in self._func.buffer_map.values()]
+        beside = arguments[0] if arguments else abi.as_pointer(const(0, "int64"))
+        return AttrStmt(None, DEVICE_MEMORY, beside, changed)
 
     def For(self, loop: For) -> Stmt:
         self._loops += 1
@@ -117,11 +115,10 @@ class _Split(Rewriter):
             "global_symbol": name,
             "tir.noalias": self._func.attrs.get("tir.noalias", False),
             LAUNCH_AXES: [axis.tag for axis in axes],
-            KERNEL_SYMBOL: self._prefix + name,
         }
         self.kernels[GlobalVar(name)] = PrimFunc(tuple(params), kernel, None, {}, attrs)
-        extents = (axis.extent for axis in axes)
-        return Evaluate(_call(VOID, self._prefix + name, *params, *extents))
+        extents = {axis.tag: axis.extent for axis in axes}
+        return Evaluate(launch_kernel(self._device_type, name, params, extents))
 
     # --- memory -----------------------------------------------------------------------------
 
@@ -146,13 +143,9 @@ class _Split(Rewriter):
         if storage_scope(stmt.buffer_var) != "global":
             self._memory[stmt.buffer_var] = _ThreadMemory(stmt, self._loops)
             return self(stmt.body)
-        size: Expr = const(stmt.dtype.itemsize, "int64")
-        for extent in stmt.extents:
-            size = as_expr(size * extent.astype("int64"))
-        beside = [buffer.data for buffer in self._func.buffer_map.values()][:1]
-        pointer = _call(HANDLE, f"tilewright.{self._kind}.allocate", size, *beside)
-        release = _call(VOID, f"tilewright.{self._kind}.release", stmt.buffer_var)
-        return LetStmt(stmt.buffer_var, pointer, seq(self(stmt.body), Evaluate(release)))
+        self._takes_memory = True
+        annotations = {**stmt.annotations, DEVICE_MEMORY: self._device_type}
+        return stmt.replace(body=self(stmt.body), annotations=annotations)
 
     def AllocateConst(self, stmt: AllocateConst) -> Stmt:
         raise LoweringError(
@@ -167,8 +160,3 @@ class _Split(Rewriter):
         )
 
     BufferLoad = BufferStore
-
-
-def _call(dtype: DType, name: str, *arguments: Expr) -> Call:
-    """A call of a registered function."""
-    return Call(dtype, Op.get(PACKED), (StringImm(name), *arguments))

@@ -1,0 +1,5332 @@
+; Made from launcher.c by `make launcher`: change that.
+
+%struct.Devices = type { i64, [8 x i64], [2 x ptr] }
+%struct.Kind = type { i32, i32, [512 x i8], [40 x ptr], [16 x %struct.Device], ptr, i64, i64, i64, [1024 x ptr] }
+%struct.Device = type { ptr, ptr, ptr, ptr, [192 x ptr], i64, i64, i64 }
+%struct.Driver = type { ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr }
+%struct.anon.1 = type { i32, i32 }
+%struct.TilewrightValue = type { i32, i32, %union.anon }
+%union.anon = type { i64 }
+%struct.Place = type { ptr, i32, ptr }
+%struct.Launch = type { ptr, ptr, ptr, [3 x i64], [3 x i64], i64 }
+%struct.anon = type { ptr, i64 }
+
+@.str = private unnamed_addr constant [1 x i8] zeroinitializer, align 1
+@.str.1 = private unnamed_addr constant [34 x i8] c"no memory for %ld bytes on %s(%d)\00", align 1
+@.str.2 = private unnamed_addr constant [12 x i8] c"MemoryError\00", align 1
+@.str.3 = private unnamed_addr constant [43 x i8] c"0x%lx is no memory that was allocated here\00", align 1
+@.str.4 = private unnamed_addr constant [12 x i8] c"DeviceError\00", align 1
+@.str.5 = private unnamed_addr constant [18 x i8] c"%s fails: %s (%d)\00", align 1
+@.str.6 = private unnamed_addr constant [19 x i8] c"clGetMemObjectInfo\00", align 1
+@.str.7 = private unnamed_addr constant [30 x i8] c"no memory is left on the host\00", align 1
+@constinit.8 = private unnamed_addr constant [3 x i64] [i64 1, i64 1, i64 1], align 8
+@shared = internal unnamed_addr global ptr null, align 8
+@.str.9 = private unnamed_addr constant [19 x i8] c"tilewright.devices\00", align 1
+@own = internal global %struct.Devices { i64 1, [8 x i64] zeroinitializer, [2 x ptr] [ptr @own_kinds, ptr getelementptr (i8, ptr @own_kinds, i64 34536)] }, align 8
+@own_kinds = internal global [2 x %struct.Kind] zeroinitializer, align 16
+@OPENCL = internal constant %struct.Driver { ptr @.str.10, ptr @.str.11, ptr @opencl_load, ptr @opencl_open, ptr @opencl_allocate, ptr @opencl_release, ptr @opencl_device_of, ptr @opencl_copy, ptr @opencl_synchronize, ptr @opencl_create_stream, ptr @opencl_destroy_stream, ptr @opencl_wait, ptr @opencl_record, ptr @opencl_elapsed, ptr @opencl_compile, ptr @opencl_launch, ptr @opencl_property, ptr @opencl_describe }, align 8
+@CUDA = internal constant %struct.Driver { ptr @.str.65, ptr @.str.66, ptr @cuda_load, ptr @cuda_open, ptr @cuda_allocate, ptr @cuda_release, ptr @cuda_device_of, ptr @cuda_copy, ptr @cuda_synchronize, ptr @cuda_create_stream, ptr @cuda_destroy_stream, ptr @cuda_wait, ptr @cuda_record, ptr @cuda_elapsed, ptr @cuda_compile, ptr @cuda_launch, ptr @cuda_property, ptr @cuda_describe }, align 8
+@.str.10 = private unnamed_addr constant [7 x i8] c"OpenCL\00", align 1
+@.str.11 = private unnamed_addr constant [7 x i8] c"opencl\00", align 1
+@.str.12 = private unnamed_addr constant [26 x i8] c"TILEWRIGHT_OPENCL_LIBRARY\00", align 1
+@OPENCL_LIBRARIES.rel = internal unnamed_addr constant [2 x i32] [i32 trunc (i64 sub (i64 ptrtoint (ptr @.str.19 to i64), i64 ptrtoint (ptr @OPENCL_LIBRARIES.rel to i64)) to i32), i32 trunc (i64 sub (i64 ptrtoint (ptr @.str.20 to i64), i64 ptrtoint (ptr @OPENCL_LIBRARIES.rel to i64)) to i32)], align 4
+@.str.13 = private unnamed_addr constant [33 x i8] c"%s is not here: install a driver\00", align 1
+@OPENCL_NAMES = internal unnamed_addr constant [29 x ptr] [ptr @.str.21, ptr @.str.22, ptr @.str.23, ptr @.str.24, ptr @.str.25, ptr @.str.6, ptr @.str.26, ptr @.str.27, ptr @.str.28, ptr @.str.29, ptr @.str.30, ptr @.str.31, ptr @.str.32, ptr @.str.33, ptr @.str.34, ptr @.str.35, ptr @.str.36, ptr @.str.37, ptr @.str.38, ptr @.str.39, ptr @.str.40, ptr @.str.41, ptr @.str.42, ptr @.str.43, ptr @.str.44, ptr @.str.45, ptr @.str.46, ptr @.str.47, ptr @.str.48], align 16
+@.str.14 = private unnamed_addr constant [35 x i8] c"the library lacks %s of OpenCL 1.2\00", align 1
+@.str.15 = private unnamed_addr constant [25 x i8] c"TILEWRIGHT_OPENCL_DEVICE\00", align 1
+@.str.16 = private unnamed_addr constant [50 x i8] c"there is no OpenCL device: install a driver%s%s%s\00", align 1
+@.str.17 = private unnamed_addr constant [3 x i8] c"; \00", align 1
+@.str.18 = private unnamed_addr constant [34 x i8] c" is there, and its compiler fails\00", align 1
+@.str.19 = private unnamed_addr constant [15 x i8] c"libOpenCL.so.1\00", align 1
+@.str.20 = private unnamed_addr constant [13 x i8] c"libOpenCL.so\00", align 1
+@.str.21 = private unnamed_addr constant [17 x i8] c"clGetPlatformIDs\00", align 1
+@.str.22 = private unnamed_addr constant [15 x i8] c"clGetDeviceIDs\00", align 1
+@.str.23 = private unnamed_addr constant [16 x i8] c"clGetDeviceInfo\00", align 1
+@.str.24 = private unnamed_addr constant [19 x i8] c"clReleaseMemObject\00", align 1
+@.str.25 = private unnamed_addr constant [18 x i8] c"clRetainMemObject\00", align 1
+@.str.26 = private unnamed_addr constant [21 x i8] c"clEnqueueWriteBuffer\00", align 1
+@.str.27 = private unnamed_addr constant [20 x i8] c"clEnqueueReadBuffer\00", align 1
+@.str.28 = private unnamed_addr constant [20 x i8] c"clEnqueueCopyBuffer\00", align 1
+@.str.29 = private unnamed_addr constant [8 x i8] c"clFlush\00", align 1
+@.str.30 = private unnamed_addr constant [9 x i8] c"clFinish\00", align 1
+@.str.31 = private unnamed_addr constant [22 x i8] c"clReleaseCommandQueue\00", align 1
+@.str.32 = private unnamed_addr constant [28 x i8] c"clEnqueueMarkerWithWaitList\00", align 1
+@.str.33 = private unnamed_addr constant [29 x i8] c"clEnqueueBarrierWithWaitList\00", align 1
+@.str.34 = private unnamed_addr constant [16 x i8] c"clWaitForEvents\00", align 1
+@.str.35 = private unnamed_addr constant [24 x i8] c"clGetEventProfilingInfo\00", align 1
+@.str.36 = private unnamed_addr constant [15 x i8] c"clReleaseEvent\00", align 1
+@.str.37 = private unnamed_addr constant [15 x i8] c"clBuildProgram\00", align 1
+@.str.38 = private unnamed_addr constant [22 x i8] c"clGetProgramBuildInfo\00", align 1
+@.str.39 = private unnamed_addr constant [17 x i8] c"clReleaseProgram\00", align 1
+@.str.40 = private unnamed_addr constant [15 x i8] c"clSetKernelArg\00", align 1
+@.str.41 = private unnamed_addr constant [25 x i8] c"clGetKernelWorkGroupInfo\00", align 1
+@.str.42 = private unnamed_addr constant [23 x i8] c"clEnqueueNDRangeKernel\00", align 1
+@.str.43 = private unnamed_addr constant [16 x i8] c"clCreateContext\00", align 1
+@.str.44 = private unnamed_addr constant [21 x i8] c"clCreateCommandQueue\00", align 1
+@.str.45 = private unnamed_addr constant [15 x i8] c"clCreateBuffer\00", align 1
+@.str.46 = private unnamed_addr constant [18 x i8] c"clCreateSubBuffer\00", align 1
+@.str.47 = private unnamed_addr constant [26 x i8] c"clCreateProgramWithSource\00", align 1
+@.str.48 = private unnamed_addr constant [15 x i8] c"clCreateKernel\00", align 1
+@.str.49 = private unnamed_addr constant [9 x i8] c"oclgrind\00", align 1
+@.str.50 = private unnamed_addr constant [25 x i8] c"__kernel void probe() {}\00", align 1
+@.str.51 = private unnamed_addr constant [31 x i8] c"clCreateContext fails: %s (%d)\00", align 1
+@.str.52 = private unnamed_addr constant [36 x i8] c"clCreateCommandQueue fails: %s (%d)\00", align 1
+@.str.53 = private unnamed_addr constant [30 x i8] c"clCreateBuffer fails: %s (%d)\00", align 1
+@.str.54 = private unnamed_addr constant [64 x i8] c"0x%lx is no address of an OpenCL device that this library knows\00", align 1
+@.str.55 = private unnamed_addr constant [41 x i8] c"clCreateProgramWithSource fails: %s (%d)\00", align 1
+@.str.56 = private unnamed_addr constant [16 x i8] c"-cl-opt-disable\00", align 1
+@.str.57 = private unnamed_addr constant [33 x i8] c"the program has no kernel %s: %s\00", align 1
+@.str.58 = private unnamed_addr constant [7 x i8] c"error:\00", align 1
+@.str.59 = private unnamed_addr constant [64 x i8] c"the OpenCL compiler refuses the kernels: line %ld: %.*s\0A%.3000s\00", align 1
+@.str.60 = private unnamed_addr constant [135 x i8] c"%s: argument %u begins at byte %lu of its memory, and kernels of the device take memory from multiples of %lu bytes on; copy the array\00", align 1
+@.str.61 = private unnamed_addr constant [67 x i8] c"; a block takes %lu bytes of shared memory, and the device has %lu\00", align 1
+@.str.62 = private unnamed_addr constant [70 x i8] c"; a block has %lu threads, and the device runs at most %lu of a block\00", align 1
+@.str.63 = private unnamed_addr constant [78 x i8] c"; a block has %lu threads, and the registers of the device are enough for %lu\00", align 1
+@.str.64 = private unnamed_addr constant [98 x i8] c"%s: cannot be started with (%lu, %lu, %lu) blocks of (%lu, %lu, %lu) threads: %s fails: %s (%d)%s\00", align 1
+@.str.65 = private unnamed_addr constant [5 x i8] c"CUDA\00", align 1
+@.str.66 = private unnamed_addr constant [5 x i8] c"cuda\00", align 1
+@CUDA_LIBRARIES.rel = internal unnamed_addr constant [2 x i32] [i32 trunc (i64 sub (i64 ptrtoint (ptr @.str.71 to i64), i64 ptrtoint (ptr @CUDA_LIBRARIES.rel to i64)) to i32), i32 trunc (i64 sub (i64 ptrtoint (ptr @.str.72 to i64), i64 ptrtoint (ptr @CUDA_LIBRARIES.rel to i64)) to i32)], align 4
+@.str.67 = private unnamed_addr constant [50 x i8] c"libcuda.so.1 is not here: install NVIDIA's driver\00", align 1
+@CUDA_NAMES = internal unnamed_addr constant [32 x ptr] [ptr @.str.73, ptr @.str.74, ptr @.str.75, ptr @.str.76, ptr @.str.77, ptr @.str.78, ptr @.str.79, ptr @.str.80, ptr @.str.81, ptr @.str.82, ptr @.str.83, ptr @.str.84, ptr @.str.85, ptr @.str.86, ptr @.str.87, ptr @.str.88, ptr @.str.89, ptr @.str.90, ptr @.str.91, ptr @.str.92, ptr @.str.93, ptr @.str.94, ptr @.str.95, ptr @.str.96, ptr @.str.97, ptr @.str.98, ptr @.str.99, ptr @.str.100, ptr @.str.101, ptr @.str.102, ptr @.str.103, ptr @.str.104], align 16
+@.str.68 = private unnamed_addr constant [35 x i8] c"the driver is too old: it lacks %s\00", align 1
+@.str.69 = private unnamed_addr constant [36 x i8] c"the driver finds no device: %s (%d)\00", align 1
+@.str.70 = private unnamed_addr constant [9 x i8] c"an error\00", align 1
+@.str.71 = private unnamed_addr constant [13 x i8] c"libcuda.so.1\00", align 1
+@.str.72 = private unnamed_addr constant [11 x i8] c"libcuda.so\00", align 1
+@.str.73 = private unnamed_addr constant [7 x i8] c"cuInit\00", align 1
+@.str.74 = private unnamed_addr constant [15 x i8] c"cuGetErrorName\00", align 1
+@.str.75 = private unnamed_addr constant [17 x i8] c"cuGetErrorString\00", align 1
+@.str.76 = private unnamed_addr constant [17 x i8] c"cuDeviceGetCount\00", align 1
+@.str.77 = private unnamed_addr constant [12 x i8] c"cuDeviceGet\00", align 1
+@.str.78 = private unnamed_addr constant [16 x i8] c"cuDeviceGetName\00", align 1
+@.str.79 = private unnamed_addr constant [20 x i8] c"cuDeviceTotalMem_v2\00", align 1
+@.str.80 = private unnamed_addr constant [21 x i8] c"cuDeviceGetAttribute\00", align 1
+@.str.81 = private unnamed_addr constant [25 x i8] c"cuDevicePrimaryCtxRetain\00", align 1
+@.str.82 = private unnamed_addr constant [16 x i8] c"cuCtxSetCurrent\00", align 1
+@.str.83 = private unnamed_addr constant [17 x i8] c"cuCtxSynchronize\00", align 1
+@.str.84 = private unnamed_addr constant [14 x i8] c"cuMemAlloc_v2\00", align 1
+@.str.85 = private unnamed_addr constant [13 x i8] c"cuMemFree_v2\00", align 1
+@.str.86 = private unnamed_addr constant [16 x i8] c"cuMemGetInfo_v2\00", align 1
+@.str.87 = private unnamed_addr constant [21 x i8] c"cuMemcpyHtoDAsync_v2\00", align 1
+@.str.88 = private unnamed_addr constant [21 x i8] c"cuMemcpyDtoHAsync_v2\00", align 1
+@.str.89 = private unnamed_addr constant [14 x i8] c"cuMemcpyAsync\00", align 1
+@.str.90 = private unnamed_addr constant [22 x i8] c"cuPointerGetAttribute\00", align 1
+@.str.91 = private unnamed_addr constant [15 x i8] c"cuStreamCreate\00", align 1
+@.str.92 = private unnamed_addr constant [19 x i8] c"cuStreamDestroy_v2\00", align 1
+@.str.93 = private unnamed_addr constant [20 x i8] c"cuStreamSynchronize\00", align 1
+@.str.94 = private unnamed_addr constant [18 x i8] c"cuStreamWaitEvent\00", align 1
+@.str.95 = private unnamed_addr constant [14 x i8] c"cuEventCreate\00", align 1
+@.str.96 = private unnamed_addr constant [14 x i8] c"cuEventRecord\00", align 1
+@.str.97 = private unnamed_addr constant [19 x i8] c"cuEventSynchronize\00", align 1
+@.str.98 = private unnamed_addr constant [19 x i8] c"cuEventElapsedTime\00", align 1
+@.str.99 = private unnamed_addr constant [18 x i8] c"cuEventDestroy_v2\00", align 1
+@.str.100 = private unnamed_addr constant [19 x i8] c"cuModuleLoadDataEx\00", align 1
+@.str.101 = private unnamed_addr constant [20 x i8] c"cuModuleGetFunction\00", align 1
+@.str.102 = private unnamed_addr constant [19 x i8] c"cuFuncGetAttribute\00", align 1
+@.str.103 = private unnamed_addr constant [19 x i8] c"cuFuncSetAttribute\00", align 1
+@.str.104 = private unnamed_addr constant [15 x i8] c"cuLaunchKernel\00", align 1
+@.str.105 = private unnamed_addr constant [22 x i8] c"%s fails: %s (%d): %s\00", align 1
+@.str.106 = private unnamed_addr constant [11 x i8] c"cuMemAlloc\00", align 1
+@.str.107 = private unnamed_addr constant [37 x i8] c"0x%lx is no address of a CUDA device\00", align 1
+@.str.108 = private unnamed_addr constant [48 x i8] c"the driver cannot load the kernels: %s (%d): %s\00", align 1
+@.str.109 = private unnamed_addr constant [24 x i8] c"tilewright.cuda.compile\00", align 1
+@.str.110 = private unnamed_addr constant [122 x i8] c"the library has kernels in CUDA C only: export it where NVRTC is installed (tilewright[cuda]), which compiles them to PTX\00", align 1
+@.str.111 = private unnamed_addr constant [31 x i8] c"%s: it has too many parameters\00", align 1
+@report_start.LETTERS = internal unnamed_addr constant [4 x i8] c"xyz\00", align 1
+@.str.112 = private unnamed_addr constant [71 x i8] c"; there are %lu blocks along %c, and the device runs at most %lu there\00", align 1
+@.str.113 = private unnamed_addr constant [74 x i8] c"; a block has %lu threads along %c, and the device runs at most %lu there\00", align 1
+@.str.114 = private unnamed_addr constant [77 x i8] c"; a block has %lu threads, and the registers of the device are enough for %d\00", align 1
+@.str.115 = private unnamed_addr constant [114 x i8] c"%s: cannot be started with (%lu, %lu, %lu) blocks of (%lu, %lu, %lu) threads: cuLaunchKernel fails: %s (%d): %s%s\00", align 1
+@cuda_property.ATTRIBUTES = internal unnamed_addr constant [10 x %struct.anon.1] [%struct.anon.1 { i32 1, i32 1 }, %struct.anon.1 { i32 2, i32 10 }, %struct.anon.1 { i32 3, i32 8 }, %struct.anon.1 { i32 4, i32 16 }, %struct.anon.1 { i32 5, i32 38 }, %struct.anon.1 { i32 10, i32 13 }, %struct.anon.1 { i32 11, i32 12 }, %struct.anon.1 { i32 12, i32 2 }, %struct.anon.1 { i32 13, i32 3 }, %struct.anon.1 { i32 14, i32 4 }], align 16
+@.str.116 = private unnamed_addr constant [69 x i8] c"the library drives OpenCL (%d) and CUDA (%d), not devices of type %d\00", align 1
+@.str.117 = private unnamed_addr constant [30 x i8] c"%s devices cannot be used: %s\00", align 1
+@.str.118 = private unnamed_addr constant [60 x i8] c"there is no device %s(%d): this machine has %d of that type\00", align 1
+@.str.119 = private unnamed_addr constant [8 x i8] c"%s: %s\0A\00", align 1
+@.str.120 = private unnamed_addr constant [102 x i8] c"no memory for %lu bytes on %s(%d): %lu of its %lu bytes are free, and arrays of this process have %lu\00", align 1
+@OPENCL_ERRORS = internal unnamed_addr constant [15 x ptr] [ptr @.str.122, ptr @.str.123, ptr @.str.124, ptr @.str.125, ptr @.str.126, ptr @.str.127, ptr @.str.128, ptr @.str.129, ptr @.str.130, ptr @.str.131, ptr @.str.132, ptr @.str.133, ptr @.str.134, ptr @.str.135, ptr @.str.136], align 16
+@OPENCL_INVALID = internal unnamed_addr constant [34 x ptr] [ptr @.str.137, ptr @.str.138, ptr @.str.139, ptr @.str.140, ptr @.str.141, ptr @.str.142, ptr @.str.143, ptr @.str.144, ptr @.str.145, ptr @.str.146, ptr @.str.147, ptr @.str.148, ptr @.str.149, ptr @.str.150, ptr @.str.151, ptr @.str.152, ptr @.str.153, ptr @.str.154, ptr @.str.155, ptr @.str.156, ptr @.str.157, ptr @.str.158, ptr @.str.159, ptr @.str.160, ptr @.str.161, ptr @.str.162, ptr @.str.163, ptr @.str.164, ptr @.str.165, ptr @.str.166, ptr @.str.167, ptr @.str.168, ptr @.str.169, ptr @.str.170], align 16
+@.str.121 = private unnamed_addr constant [23 x i8] c"an error of the driver\00", align 1
+@.str.122 = private unnamed_addr constant [11 x i8] c"CL_SUCCESS\00", align 1
+@.str.123 = private unnamed_addr constant [20 x i8] c"CL_DEVICE_NOT_FOUND\00", align 1
+@.str.124 = private unnamed_addr constant [24 x i8] c"CL_DEVICE_NOT_AVAILABLE\00", align 1
+@.str.125 = private unnamed_addr constant [26 x i8] c"CL_COMPILER_NOT_AVAILABLE\00", align 1
+@.str.126 = private unnamed_addr constant [33 x i8] c"CL_MEM_OBJECT_ALLOCATION_FAILURE\00", align 1
+@.str.127 = private unnamed_addr constant [20 x i8] c"CL_OUT_OF_RESOURCES\00", align 1
+@.str.128 = private unnamed_addr constant [22 x i8] c"CL_OUT_OF_HOST_MEMORY\00", align 1
+@.str.129 = private unnamed_addr constant [32 x i8] c"CL_PROFILING_INFO_NOT_AVAILABLE\00", align 1
+@.str.130 = private unnamed_addr constant [20 x i8] c"CL_MEM_COPY_OVERLAP\00", align 1
+@.str.131 = private unnamed_addr constant [25 x i8] c"CL_IMAGE_FORMAT_MISMATCH\00", align 1
+@.str.132 = private unnamed_addr constant [30 x i8] c"CL_IMAGE_FORMAT_NOT_SUPPORTED\00", align 1
+@.str.133 = private unnamed_addr constant [25 x i8] c"CL_BUILD_PROGRAM_FAILURE\00", align 1
+@.str.134 = private unnamed_addr constant [15 x i8] c"CL_MAP_FAILURE\00", align 1
+@.str.135 = private unnamed_addr constant [32 x i8] c"CL_MISALIGNED_SUB_BUFFER_OFFSET\00", align 1
+@.str.136 = private unnamed_addr constant [45 x i8] c"CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST\00", align 1
+@.str.137 = private unnamed_addr constant [17 x i8] c"CL_INVALID_VALUE\00", align 1
+@.str.138 = private unnamed_addr constant [23 x i8] c"CL_INVALID_DEVICE_TYPE\00", align 1
+@.str.139 = private unnamed_addr constant [20 x i8] c"CL_INVALID_PLATFORM\00", align 1
+@.str.140 = private unnamed_addr constant [18 x i8] c"CL_INVALID_DEVICE\00", align 1
+@.str.141 = private unnamed_addr constant [19 x i8] c"CL_INVALID_CONTEXT\00", align 1
+@.str.142 = private unnamed_addr constant [28 x i8] c"CL_INVALID_QUEUE_PROPERTIES\00", align 1
+@.str.143 = private unnamed_addr constant [25 x i8] c"CL_INVALID_COMMAND_QUEUE\00", align 1
+@.str.144 = private unnamed_addr constant [20 x i8] c"CL_INVALID_HOST_PTR\00", align 1
+@.str.145 = private unnamed_addr constant [22 x i8] c"CL_INVALID_MEM_OBJECT\00", align 1
+@.str.146 = private unnamed_addr constant [35 x i8] c"CL_INVALID_IMAGE_FORMAT_DESCRIPTOR\00", align 1
+@.str.147 = private unnamed_addr constant [22 x i8] c"CL_INVALID_IMAGE_SIZE\00", align 1
+@.str.148 = private unnamed_addr constant [19 x i8] c"CL_INVALID_SAMPLER\00", align 1
+@.str.149 = private unnamed_addr constant [18 x i8] c"CL_INVALID_BINARY\00", align 1
+@.str.150 = private unnamed_addr constant [25 x i8] c"CL_INVALID_BUILD_OPTIONS\00", align 1
+@.str.151 = private unnamed_addr constant [19 x i8] c"CL_INVALID_PROGRAM\00", align 1
+@.str.152 = private unnamed_addr constant [30 x i8] c"CL_INVALID_PROGRAM_EXECUTABLE\00", align 1
+@.str.153 = private unnamed_addr constant [23 x i8] c"CL_INVALID_KERNEL_NAME\00", align 1
+@.str.154 = private unnamed_addr constant [29 x i8] c"CL_INVALID_KERNEL_DEFINITION\00", align 1
+@.str.155 = private unnamed_addr constant [18 x i8] c"CL_INVALID_KERNEL\00", align 1
+@.str.156 = private unnamed_addr constant [21 x i8] c"CL_INVALID_ARG_INDEX\00", align 1
+@.str.157 = private unnamed_addr constant [21 x i8] c"CL_INVALID_ARG_VALUE\00", align 1
+@.str.158 = private unnamed_addr constant [20 x i8] c"CL_INVALID_ARG_SIZE\00", align 1
+@.str.159 = private unnamed_addr constant [23 x i8] c"CL_INVALID_KERNEL_ARGS\00", align 1
+@.str.160 = private unnamed_addr constant [26 x i8] c"CL_INVALID_WORK_DIMENSION\00", align 1
+@.str.161 = private unnamed_addr constant [27 x i8] c"CL_INVALID_WORK_GROUP_SIZE\00", align 1
+@.str.162 = private unnamed_addr constant [26 x i8] c"CL_INVALID_WORK_ITEM_SIZE\00", align 1
+@.str.163 = private unnamed_addr constant [25 x i8] c"CL_INVALID_GLOBAL_OFFSET\00", align 1
+@.str.164 = private unnamed_addr constant [27 x i8] c"CL_INVALID_EVENT_WAIT_LIST\00", align 1
+@.str.165 = private unnamed_addr constant [17 x i8] c"CL_INVALID_EVENT\00", align 1
+@.str.166 = private unnamed_addr constant [21 x i8] c"CL_INVALID_OPERATION\00", align 1
+@.str.167 = private unnamed_addr constant [21 x i8] c"CL_INVALID_GL_OBJECT\00", align 1
+@.str.168 = private unnamed_addr constant [23 x i8] c"CL_INVALID_BUFFER_SIZE\00", align 1
+@.str.169 = private unnamed_addr constant [21 x i8] c"CL_INVALID_MIP_LEVEL\00", align 1
+@.str.170 = private unnamed_addr constant [28 x i8] c"CL_INVALID_GLOBAL_WORK_SIZE\00", align 1
+@.str.171 = private unnamed_addr constant [58 x i8] c"%ld bytes from 0x%lx on are more than was allocated there\00", align 1
+@.str.172 = private unnamed_addr constant [111 x i8] c"%s: its arrays are on several devices: %s(%d) and %s(%d); copy them to one, such as by tvm.nd.array(x, device)\00", align 1
+
+define weak ptr @tilewright_devices() {
+  %1 = tail call fastcc ptr @devices()
+  ret ptr %1
+}
+
+define internal fastcc ptr @devices() unnamed_addr {
+  %1 = alloca %struct.TilewrightValue, align 8
+  %2 = load atomic i64, ptr @shared acquire, align 8
+  %3 = icmp eq i64 %2, 0
+  br i1 %3, label %6, label %4
+
+4:
+  %5 = inttoptr i64 %2 to ptr
+  br label %20
+
+6:
+  call void @llvm.memset.p0.i64(ptr align 8 %1, i8 0, i64 16, i1 false)
+  %7 = call fastcc i32 @call_host(ptr @.str.9, ptr null, i32 0, ptr %1)
+  %8 = icmp ne i32 %7, 0
+  %9 = getelementptr inbounds nuw i8, ptr %1, i64 8
+  %10 = load ptr, ptr %9, align 8
+  %11 = icmp eq ptr %10, null
+  %12 = select i1 %8, i1 true, i1 %11
+  br i1 %12, label %16, label %13
+
+13:
+  %14 = load i64, ptr %10, align 8
+  %15 = icmp eq i64 %14, 1
+  br i1 %15, label %17, label %16
+
+16:
+  br label %17
+
+17:
+  %18 = phi ptr [ @own, %16 ], [ %10, %13 ]
+  %19 = ptrtoint ptr %18 to i64
+  store atomic i64 %19, ptr @shared release, align 8
+  br label %20
+
+20:
+  %21 = phi ptr [ %5, %4 ], [ %18, %17 ]
+  ret ptr %21
+}
+
+define weak ptr @tilewright_devices_exchange(i32 %0, ptr %1, ptr %2) {
+  %4 = tail call fastcc ptr @devices()
+  %5 = getelementptr inbounds nuw i8, ptr %4, i64 72
+  %6 = icmp eq i32 %0, 2
+  %7 = zext i1 %6 to i64
+  %8 = getelementptr inbounds nuw ptr, ptr %5, i64 %7
+  %9 = load ptr, ptr %8, align 8
+  %10 = icmp eq ptr %1, null
+  br i1 %10, label %11, label %20
+
+11:
+  %12 = tail call ptr @calloc(i64 1, i64 34536)
+  %13 = icmp eq ptr %12, null
+  br i1 %13, label %22, label %14
+
+14:
+  %15 = icmp eq i32 %0, 4
+  %16 = select i1 %6, ptr @CUDA, ptr null
+  %17 = select i1 %15, ptr @OPENCL, ptr %16
+  %18 = getelementptr inbounds nuw i8, ptr %17, i64 16
+  %19 = load ptr, ptr %18, align 8
+  tail call void %19(ptr %12, ptr %2)
+  store i32 1, ptr %12, align 8
+  br label %20
+
+20:
+  %21 = phi ptr [ %1, %3 ], [ %12, %14 ]
+  store ptr %21, ptr %8, align 8
+  br label %22
+
+22:
+  %23 = phi ptr [ %9, %20 ], [ null, %11 ]
+  ret ptr %23
+}
+
+declare ptr @calloc(i64, i64)
+
+define weak ptr @tilewright_devices_reason(i32 %0) {
+  %2 = tail call fastcc ptr @kind_of(i32 %0)
+  %3 = getelementptr inbounds nuw i8, ptr %2, i64 4
+  %4 = load i32, ptr %3, align 4
+  %5 = icmp eq i32 %4, 0
+  %6 = getelementptr inbounds nuw i8, ptr %2, i64 8
+  %7 = select i1 %5, ptr %6, ptr @.str
+  ret ptr %7
+}
+
+define internal fastcc ptr @kind_of(i32 %0) unnamed_addr {
+  %2 = tail call fastcc ptr @devices()
+  %3 = getelementptr inbounds nuw i8, ptr %2, i64 72
+  %4 = icmp eq i32 %0, 2
+  %5 = zext i1 %4 to i64
+  %6 = getelementptr inbounds nuw ptr, ptr %3, i64 %5
+  %7 = load ptr, ptr %6, align 8
+  %8 = load atomic i32, ptr %7 acquire, align 8
+  %9 = icmp eq i32 %8, 0
+  br i1 %9, label %10, label %26
+
+10:
+  %11 = tail call fastcc ptr @devices()
+  %12 = getelementptr inbounds nuw i8, ptr %11, i64 8
+  %13 = tail call i32 @pthread_mutex_lock(ptr %12)
+  %14 = load i32, ptr %7, align 8
+  %15 = icmp eq i32 %14, 0
+  br i1 %15, label %16, label %22
+
+16:
+  %17 = icmp eq i32 %0, 4
+  %18 = select i1 %4, ptr @CUDA, ptr null
+  %19 = select i1 %17, ptr @OPENCL, ptr %18
+  %20 = getelementptr inbounds nuw i8, ptr %19, i64 16
+  %21 = load ptr, ptr %20, align 8
+  tail call void %21(ptr %7, ptr null)
+  br label %22
+
+22:
+  store atomic i32 1, ptr %7 release, align 8
+  %23 = tail call fastcc ptr @devices()
+  %24 = getelementptr inbounds nuw i8, ptr %23, i64 8
+  %25 = tail call i32 @pthread_mutex_unlock(ptr %24)
+  br label %26
+
+26:
+  ret ptr %7
+}
+
+define weak i32 @tilewright_device_count(i32 %0) {
+  switch i32 %0, label %6 [
+    i32 4, label %2
+    i32 2, label %2
+  ]
+
+2:
+  %3 = tail call fastcc ptr @kind_of(i32 %0)
+  %4 = getelementptr inbounds nuw i8, ptr %3, i64 4
+  %5 = load i32, ptr %4, align 4
+  br label %6
+
+6:
+  %7 = phi i32 [ %5, %2 ], [ 0, %1 ]
+  ret i32 %7
+}
+
+define weak i32 @tilewright_device_require(i32 %0, i32 %1) {
+  %3 = tail call fastcc ptr @opened(i32 %0, i32 %1)
+  %4 = icmp eq ptr %3, null
+  %5 = sext i1 %4 to i32
+  ret i32 %5
+}
+
+define internal fastcc ptr @opened(i32 %0, i32 %1) unnamed_addr {
+  %3 = alloca [4096 x i8], align 16
+  %4 = alloca [4096 x i8], align 16
+  %5 = alloca [4096 x i8], align 16
+  %6 = icmp eq i32 %0, 4
+  %7 = icmp eq i32 %0, 2
+  %8 = select i1 %7, ptr @CUDA, ptr null
+  %9 = select i1 %6, ptr @OPENCL, ptr %8
+  %10 = icmp eq ptr %9, null
+  br i1 %10, label %11, label %13
+
+11:
+  %12 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %3, i64 4096, ptr @.str.116, i32 4, i32 2, i32 %0)
+  call fastcc void @report(ptr @.str.4, ptr %3)
+  br label %53
+
+13:
+  %14 = tail call fastcc ptr @kind_of(i32 %0)
+  %15 = getelementptr inbounds nuw i8, ptr %14, i64 4
+  %16 = load i32, ptr %15, align 4
+  %17 = icmp eq i32 %16, 0
+  br i1 %17, label %18, label %22
+
+18:
+  %19 = load ptr, ptr %9, align 8
+  %20 = getelementptr inbounds nuw i8, ptr %14, i64 8
+  %21 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %4, i64 4096, ptr @.str.117, ptr %19, ptr %20)
+  call fastcc void @report(ptr @.str.4, ptr %4)
+  br label %53
+
+22:
+  %23 = icmp sgt i32 %1, -1
+  %24 = icmp slt i32 %1, %16
+  %25 = and i1 %23, %24
+  br i1 %25, label %30, label %26
+
+26:
+  %27 = getelementptr inbounds nuw i8, ptr %9, i64 8
+  %28 = load ptr, ptr %27, align 8
+  %29 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %5, i64 4096, ptr @.str.118, ptr %28, i32 %1, i32 %16)
+  call fastcc void @report(ptr @.str.4, ptr %5)
+  br label %53
+
+30:
+  %31 = zext nneg i32 %1 to i64
+  %32 = getelementptr inbounds nuw %struct.Device, ptr %14, i64 %31
+  %33 = getelementptr inbounds nuw i8, ptr %32, i64 848
+  %34 = load atomic i64, ptr %33 acquire, align 8
+  %35 = icmp eq i64 %34, 0
+  br i1 %35, label %36, label %53
+
+36:
+  %37 = tail call fastcc ptr @devices()
+  %38 = getelementptr inbounds nuw i8, ptr %37, i64 8
+  %39 = tail call i32 @pthread_mutex_lock(ptr %38)
+  %40 = load ptr, ptr %33, align 8
+  %41 = icmp eq ptr %40, null
+  br i1 %41, label %42, label %48
+
+42:
+  %43 = getelementptr inbounds nuw i8, ptr %9, i64 24
+  %44 = load ptr, ptr %43, align 8
+  %45 = tail call i32 %44(ptr %14, i32 %1)
+  %46 = icmp eq i32 %45, 0
+  %47 = select i1 %46, ptr %14, ptr null
+  br label %48
+
+48:
+  %49 = phi ptr [ %47, %42 ], [ %14, %36 ]
+  %50 = tail call fastcc ptr @devices()
+  %51 = getelementptr inbounds nuw i8, ptr %50, i64 8
+  %52 = tail call i32 @pthread_mutex_unlock(ptr %51)
+  br label %53
+
+53:
+  %54 = phi ptr [ null, %11 ], [ null, %26 ], [ null, %18 ], [ %49, %48 ], [ %14, %30 ]
+  ret ptr %54
+}
+
+define weak i32 @tilewright_device_of(i32 %0, ptr %1, ptr %2) {
+  %4 = tail call fastcc ptr @opened(i32 %0, i32 0)
+  %5 = icmp eq ptr %4, null
+  br i1 %5, label %30, label %6
+
+6:
+  %7 = tail call fastcc ptr @kind_of(i32 %0)
+  %8 = tail call fastcc ptr @devices()
+  %9 = getelementptr inbounds nuw i8, ptr %8, i64 8
+  %10 = tail call i32 @pthread_mutex_lock(ptr %9)
+  %11 = ptrtoint ptr %1 to i64
+  %12 = tail call fastcc ptr @block_of(ptr %7, i64 %11)
+  %13 = icmp eq ptr %12, null
+  br i1 %13, label %17, label %14
+
+14:
+  %15 = getelementptr inbounds nuw i8, ptr %12, i64 16
+  %16 = load i32, ptr %15, align 8
+  store i32 %16, ptr %2, align 4
+  br label %25
+
+17:
+  %18 = icmp eq i32 %0, 4
+  %19 = icmp eq i32 %0, 2
+  %20 = select i1 %19, ptr @CUDA, ptr null
+  %21 = select i1 %18, ptr @OPENCL, ptr %20
+  %22 = getelementptr inbounds nuw i8, ptr %21, i64 48
+  %23 = load ptr, ptr %22, align 8
+  %24 = tail call i32 %23(ptr %7, i64 %11, ptr %2)
+  br label %25
+
+25:
+  %26 = phi i32 [ 0, %14 ], [ %24, %17 ]
+  %27 = tail call fastcc ptr @devices()
+  %28 = getelementptr inbounds nuw i8, ptr %27, i64 8
+  %29 = tail call i32 @pthread_mutex_unlock(ptr %28)
+  br label %30
+
+30:
+  %31 = phi i32 [ %26, %25 ], [ -1, %3 ]
+  ret i32 %31
+}
+
+define internal fastcc ptr @block_of(ptr %0, i64 %1) unnamed_addr {
+  %3 = getelementptr inbounds nuw i8, ptr %0, i64 26320
+  %4 = load i64, ptr %3, align 8
+  %5 = icmp eq i64 %4, 0
+  br i1 %5, label %36, label %6
+
+6:
+  %7 = getelementptr inbounds nuw i8, ptr %0, i64 26312
+  %8 = load ptr, ptr %7, align 8
+  br label %9
+
+9:
+  %10 = phi i64 [ 0, %6 ], [ %20, %9 ]
+  %11 = phi i64 [ %4, %6 ], [ %19, %9 ]
+  %12 = add i64 %11, %10
+  %13 = lshr i64 %12, 1
+  %14 = getelementptr inbounds nuw ptr, ptr %8, i64 %13
+  %15 = load ptr, ptr %14, align 8
+  %16 = load i64, ptr %15, align 8
+  %17 = icmp ugt i64 %16, %1
+  %18 = add nuw i64 %13, 1
+  %19 = select i1 %17, i64 %13, i64 %11
+  %20 = select i1 %17, i64 %10, i64 %18
+  %21 = icmp ult i64 %20, %19
+  br i1 %21, label %9, label %22
+
+22:
+  %23 = icmp eq i64 %20, 0
+  br i1 %23, label %36, label %24
+
+24:
+  %25 = getelementptr ptr, ptr %8, i64 %20
+  %26 = getelementptr i8, ptr %25, i64 -8
+  %27 = load ptr, ptr %26, align 8
+  %28 = icmp eq ptr %27, null
+  br i1 %28, label %36, label %29
+
+29:
+  %30 = load i64, ptr %27, align 8
+  %31 = sub i64 %1, %30
+  %32 = getelementptr inbounds nuw i8, ptr %27, i64 8
+  %33 = load i64, ptr %32, align 8
+  %34 = icmp ult i64 %31, %33
+  %35 = select i1 %34, ptr %27, ptr null
+  br label %36
+
+36:
+  %37 = phi ptr [ null, %24 ], [ %35, %29 ], [ null, %22 ], [ null, %2 ]
+  ret ptr %37
+}
+
+define weak ptr @tilewright_device_allocate(i32 %0, i32 %1, i64 %2) {
+  %4 = alloca i64, align 8
+  %5 = alloca i64, align 8
+  %6 = alloca [4096 x i8], align 16
+  %7 = alloca [4096 x i8], align 16
+  %8 = alloca [4096 x i8], align 16
+  %9 = alloca [4096 x i8], align 16
+  %10 = tail call fastcc ptr @opened(i32 %0, i32 %1)
+  %11 = icmp eq ptr %10, null
+  br i1 %11, label %154, label %12
+
+12:
+  %13 = icmp ugt i64 %2, 70368744177664
+  br i1 %13, label %14, label %22
+
+14:
+  %15 = icmp eq i32 %0, 4
+  %16 = icmp eq i32 %0, 2
+  %17 = select i1 %16, ptr @CUDA, ptr null
+  %18 = select i1 %15, ptr @OPENCL, ptr %17
+  %19 = getelementptr inbounds nuw i8, ptr %18, i64 8
+  %20 = load ptr, ptr %19, align 8
+  %21 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %9, i64 4096, ptr @.str.1, i64 %2, ptr %20, i32 %1)
+  call fastcc void @report(ptr @.str.2, ptr %9)
+  br label %154
+
+22:
+  %23 = getelementptr inbounds nuw i8, ptr %10, i64 840
+  %24 = sext i32 %1 to i64
+  %25 = getelementptr inbounds %struct.Device, ptr %23, i64 %24
+  %26 = icmp eq ptr @TVMFFIEnvGetStream, null
+  br i1 %26, label %30, label %27
+
+27:
+  %28 = tail call ptr @TVMFFIEnvGetStream(i32 %0, i32 %1)
+  %29 = icmp eq ptr %28, null
+  br i1 %29, label %30, label %37
+
+30:
+  %31 = getelementptr inbounds nuw i8, ptr %25, i64 24
+  %32 = load ptr, ptr %31, align 8
+  %33 = icmp eq ptr %32, null
+  br i1 %33, label %34, label %37
+
+34:
+  %35 = getelementptr inbounds nuw i8, ptr %25, i64 16
+  %36 = load ptr, ptr %35, align 8
+  br label %37
+
+37:
+  %38 = phi ptr [ %36, %34 ], [ %28, %27 ], [ %32, %30 ]
+  %39 = tail call fastcc ptr @devices()
+  %40 = getelementptr inbounds nuw i8, ptr %39, i64 8
+  %41 = tail call i32 @pthread_mutex_lock(ptr %40)
+  %42 = icmp eq i32 %0, 4
+  %43 = icmp eq i32 %0, 2
+  %44 = select i1 %43, ptr @CUDA, ptr null
+  %45 = select i1 %42, ptr @OPENCL, ptr %44
+  %46 = getelementptr inbounds nuw i8, ptr %25, i64 32
+  %47 = tail call i64 @llvm.umax.i64(i64 %2, i64 512)
+  %48 = add nsw i64 %47, -1
+  %49 = tail call i64 @llvm.ctlz.i64(i64 %48, i1 true)
+  %50 = trunc nuw nsw i64 %49 to i32
+  %51 = sub nuw nsw i32 61, %50
+  %52 = zext nneg i32 %51 to i64
+  %53 = lshr i64 %48, %52
+  %54 = shl nuw nsw i32 %51, 2
+  %55 = trunc i64 %53 to i32
+  %56 = add nsw i32 %54, -28
+  %57 = add i32 %56, %55
+  %58 = sext i32 %57 to i64
+  %59 = getelementptr inbounds ptr, ptr %46, i64 %58
+  %60 = load ptr, ptr %59, align 8
+  %61 = icmp eq ptr %60, null
+  br i1 %61, label %85, label %62
+
+62:
+  %63 = phi ptr [ %74, %72 ], [ %60, %37 ]
+  %64 = phi ptr [ %73, %72 ], [ %59, %37 ]
+  %65 = getelementptr inbounds nuw i8, ptr %63, i64 24
+  %66 = load ptr, ptr %65, align 8
+  %67 = icmp eq ptr %66, %38
+  br i1 %67, label %68, label %72
+
+68:
+  %69 = getelementptr inbounds nuw i8, ptr %63, i64 8
+  %70 = load i64, ptr %69, align 8
+  %71 = icmp ult i64 %70, %2
+  br i1 %71, label %72, label %76
+
+72:
+  %73 = getelementptr inbounds nuw i8, ptr %63, i64 48
+  %74 = load ptr, ptr %73, align 8
+  %75 = icmp eq ptr %74, null
+  br i1 %75, label %85, label %62
+
+76:
+  %77 = getelementptr inbounds nuw i8, ptr %63, i64 8
+  %78 = getelementptr inbounds nuw i8, ptr %63, i64 48
+  %79 = load ptr, ptr %78, align 8
+  store ptr %79, ptr %64, align 8
+  %80 = load i64, ptr %77, align 8
+  %81 = getelementptr inbounds nuw i8, ptr %25, i64 1568
+  %82 = load i64, ptr %81, align 8
+  %83 = sub i64 %82, %80
+  store i64 %83, ptr %81, align 8
+  %84 = getelementptr inbounds nuw i8, ptr %63, i64 22
+  store i16 0, ptr %84, align 2
+  br label %140
+
+85:
+  %86 = tail call ptr @calloc(i64 1, i64 56)
+  %87 = icmp eq ptr %86, null
+  br i1 %87, label %88, label %90
+
+88:
+  %89 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %7, i64 4096, ptr @.str.7)
+  call fastcc void @report(ptr @.str.2, ptr %7)
+  br label %149
+
+90:
+  %91 = getelementptr inbounds nuw i8, ptr %86, i64 16
+  store i32 %1, ptr %91, align 8
+  %92 = getelementptr inbounds nuw i8, ptr %86, i64 24
+  store ptr %38, ptr %92, align 8
+  %93 = getelementptr inbounds nuw i8, ptr %86, i64 8
+  %94 = icmp samesign ult i64 %2, 1048576
+  %95 = add nuw nsw i64 %53, 1
+  %96 = shl i64 %95, %52
+  %97 = add nuw nsw i64 %47, 65535
+  %98 = and i64 %97, 281474976645120
+  %99 = select i1 %94, i64 %96, i64 %98
+  store i64 %99, ptr %93, align 8
+  %100 = getelementptr inbounds nuw i8, ptr %45, i64 32
+  %101 = load ptr, ptr %100, align 8
+  %102 = tail call i32 %101(ptr %10, ptr %86)
+  %103 = icmp eq i32 %102, -2
+  br i1 %103, label %104, label %129
+
+104:
+  %105 = getelementptr inbounds nuw i8, ptr %25, i64 1568
+  %106 = load i64, ptr %105, align 8
+  %107 = icmp eq i64 %106, 0
+  br i1 %107, label %113, label %108
+
+108:
+  %109 = load i32, ptr %91, align 8
+  tail call fastcc void @empty_pool(ptr %10, ptr %45, i32 %109)
+  %110 = load ptr, ptr %100, align 8
+  %111 = tail call i32 %110(ptr %10, ptr %86)
+  %112 = icmp eq i32 %111, -2
+  br i1 %112, label %113, label %129
+
+113:
+  store i64 0, ptr %4, align 8
+  store i64 0, ptr %5, align 8
+  %114 = getelementptr inbounds nuw i8, ptr %45, i64 128
+  %115 = load ptr, ptr %114, align 8
+  %116 = load i32, ptr %91, align 8
+  %117 = call i32 %115(ptr %10, i32 %116, i32 6, ptr %4)
+  %118 = load ptr, ptr %114, align 8
+  %119 = load i32, ptr %91, align 8
+  %120 = call i32 %118(ptr %10, i32 %119, i32 7, ptr %5)
+  %121 = getelementptr inbounds nuw i8, ptr %45, i64 8
+  %122 = load ptr, ptr %121, align 8
+  %123 = load i32, ptr %91, align 8
+  %124 = load i64, ptr %5, align 8
+  %125 = load i64, ptr %4, align 8
+  %126 = getelementptr inbounds nuw i8, ptr %25, i64 1584
+  %127 = load i64, ptr %126, align 8
+  %128 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %6, i64 4096, ptr @.str.120, i64 %2, ptr %122, i32 %123, i64 %124, i64 %125, i64 %127)
+  call fastcc void @report(ptr @.str.2, ptr %6)
+  br label %132
+
+129:
+  %130 = phi i32 [ %102, %90 ], [ %111, %108 ]
+  %131 = icmp eq i32 %130, 0
+  br i1 %131, label %133, label %132
+
+132:
+  call void @free(ptr %86)
+  br label %149
+
+133:
+  %134 = tail call fastcc i32 @add_block(ptr %10, ptr %86)
+  %135 = icmp eq i32 %134, 0
+  br i1 %135, label %140, label %136
+
+136:
+  %137 = getelementptr inbounds nuw i8, ptr %45, i64 40
+  %138 = load ptr, ptr %137, align 8
+  tail call void %138(ptr %10, ptr %86)
+  tail call void @free(ptr %86)
+  %139 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %8, i64 4096, ptr @.str.7)
+  call fastcc void @report(ptr @.str.2, ptr %8)
+  br label %149
+
+140:
+  %141 = phi ptr [ %63, %76 ], [ %86, %133 ]
+  %142 = getelementptr inbounds nuw i8, ptr %141, i64 8
+  %143 = load i64, ptr %142, align 8
+  %144 = getelementptr inbounds nuw i8, ptr %25, i64 1584
+  %145 = load i64, ptr %144, align 8
+  %146 = add i64 %145, %143
+  store i64 %146, ptr %144, align 8
+  %147 = load i64, ptr %141, align 8
+  %148 = inttoptr i64 %147 to ptr
+  br label %149
+
+149:
+  %150 = phi ptr [ %148, %140 ], [ null, %132 ], [ null, %136 ], [ null, %88 ]
+  %151 = call fastcc ptr @devices()
+  %152 = getelementptr inbounds nuw i8, ptr %151, i64 8
+  %153 = call i32 @pthread_mutex_unlock(ptr %152)
+  br label %154
+
+154:
+  %155 = phi ptr [ null, %14 ], [ %150, %149 ], [ null, %3 ]
+  ret ptr %155
+}
+
+declare i32 @snprintf(ptr, i64, ptr, ...)
+
+define internal fastcc void @report(ptr %0, ptr %1) unnamed_addr {
+  %3 = icmp eq ptr @TVMFFIErrorSetRaisedFromCStr, null
+  br i1 %3, label %5, label %4
+
+4:
+  tail call void @TVMFFIErrorSetRaisedFromCStr(ptr %0, ptr %1)
+  br label %7
+
+5:
+  %6 = tail call i32 (i32, ptr, ...) @dprintf(i32 2, ptr @.str.119, ptr %0, ptr %1)
+  br label %7
+
+7:
+  ret void
+}
+
+define weak i32 @tilewright_device_release(i32 %0, ptr %1) {
+  %3 = alloca [4096 x i8], align 16
+  %4 = tail call fastcc i32 @release(i32 %0, ptr %1)
+  %5 = icmp eq i32 %4, 0
+  br i1 %5, label %9, label %6
+
+6:
+  %7 = ptrtoint ptr %1 to i64
+  %8 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %3, i64 4096, ptr @.str.3, i64 %7)
+  call fastcc void @report(ptr @.str.4, ptr %3)
+  br label %9
+
+9:
+  %10 = phi i32 [ -1, %6 ], [ 0, %2 ]
+  ret i32 %10
+}
+
+define internal fastcc i32 @release(i32 %0, ptr %1) unnamed_addr {
+  %3 = icmp eq i32 %0, 4
+  %4 = icmp eq i32 %0, 2
+  %5 = select i1 %4, ptr @CUDA, ptr null
+  %6 = select i1 %3, ptr @OPENCL, ptr %5
+  %7 = icmp eq ptr %6, null
+  br i1 %7, label %71, label %8
+
+8:
+  %9 = tail call fastcc ptr @kind_of(i32 %0)
+  %10 = tail call fastcc ptr @devices()
+  %11 = getelementptr inbounds nuw i8, ptr %10, i64 8
+  %12 = tail call i32 @pthread_mutex_lock(ptr %11)
+  %13 = ptrtoint ptr %1 to i64
+  %14 = tail call fastcc ptr @block_of(ptr %9, i64 %13)
+  %15 = icmp eq ptr %14, null
+  br i1 %15, label %66, label %16
+
+16:
+  %17 = load i64, ptr %14, align 8
+  %18 = icmp eq i64 %17, %13
+  br i1 %18, label %19, label %66
+
+19:
+  %20 = getelementptr inbounds nuw i8, ptr %14, i64 22
+  %21 = load i16, ptr %20, align 2
+  %22 = icmp eq i16 %21, 0
+  br i1 %22, label %23, label %66
+
+23:
+  %24 = getelementptr inbounds nuw i8, ptr %9, i64 840
+  %25 = getelementptr inbounds nuw i8, ptr %14, i64 16
+  %26 = load i32, ptr %25, align 8
+  %27 = sext i32 %26 to i64
+  %28 = getelementptr inbounds %struct.Device, ptr %24, i64 %27
+  %29 = getelementptr inbounds nuw i8, ptr %14, i64 8
+  %30 = load i64, ptr %29, align 8
+  %31 = getelementptr inbounds nuw i8, ptr %28, i64 1584
+  %32 = load i64, ptr %31, align 8
+  %33 = sub i64 %32, %30
+  store i64 %33, ptr %31, align 8
+  %34 = getelementptr inbounds nuw i8, ptr %14, i64 20
+  %35 = load i16, ptr %34, align 4
+  %36 = icmp eq i16 %35, 0
+  br i1 %36, label %37, label %45
+
+37:
+  %38 = getelementptr inbounds nuw i8, ptr %28, i64 1568
+  %39 = load i64, ptr %38, align 8
+  %40 = load i64, ptr %29, align 8
+  %41 = add i64 %40, %39
+  %42 = getelementptr inbounds nuw i8, ptr %28, i64 1576
+  %43 = load i64, ptr %42, align 8
+  %44 = icmp ugt i64 %41, %43
+  br i1 %44, label %45, label %46
+
+45:
+  tail call fastcc void @drop(ptr %9, ptr %6, ptr %14)
+  br label %66
+
+46:
+  %47 = getelementptr inbounds nuw i8, ptr %28, i64 32
+  %48 = tail call i64 @llvm.umax.i64(i64 %40, i64 512)
+  %49 = add i64 %48, -1
+  %50 = tail call i64 @llvm.ctlz.i64(i64 %49, i1 true)
+  %51 = trunc nuw nsw i64 %50 to i32
+  %52 = sub nuw nsw i32 61, %51
+  %53 = zext nneg i32 %52 to i64
+  %54 = lshr i64 %49, %53
+  %55 = shl nuw nsw i32 %52, 2
+  %56 = trunc i64 %54 to i32
+  %57 = add nsw i32 %55, -28
+  %58 = add i32 %57, %56
+  %59 = sext i32 %58 to i64
+  %60 = getelementptr inbounds ptr, ptr %47, i64 %59
+  %61 = load ptr, ptr %60, align 8
+  %62 = getelementptr inbounds nuw i8, ptr %14, i64 48
+  store ptr %61, ptr %62, align 8
+  store i16 1, ptr %20, align 2
+  store ptr %14, ptr %60, align 8
+  %63 = load i64, ptr %29, align 8
+  %64 = load i64, ptr %38, align 8
+  %65 = add i64 %64, %63
+  store i64 %65, ptr %38, align 8
+  br label %66
+
+66:
+  %67 = phi i32 [ 0, %46 ], [ -1, %19 ], [ 0, %45 ], [ -1, %16 ], [ -1, %8 ]
+  %68 = tail call fastcc ptr @devices()
+  %69 = getelementptr inbounds nuw i8, ptr %68, i64 8
+  %70 = tail call i32 @pthread_mutex_unlock(ptr %69)
+  br label %71
+
+71:
+  %72 = phi i32 [ %67, %66 ], [ -1, %2 ]
+  ret i32 %72
+}
+
+define weak i32 @tilewright_device_empty_pool(i32 %0, i32 %1) {
+  %3 = tail call fastcc ptr @opened(i32 %0, i32 %1)
+  %4 = icmp eq ptr %3, null
+  br i1 %4, label %16, label %5
+
+5:
+  %6 = tail call fastcc ptr @devices()
+  %7 = getelementptr inbounds nuw i8, ptr %6, i64 8
+  %8 = tail call i32 @pthread_mutex_lock(ptr %7)
+  %9 = icmp eq i32 %0, 4
+  %10 = icmp eq i32 %0, 2
+  %11 = select i1 %10, ptr @CUDA, ptr null
+  %12 = select i1 %9, ptr @OPENCL, ptr %11
+  tail call fastcc void @empty_pool(ptr %3, ptr %12, i32 %1)
+  %13 = tail call fastcc ptr @devices()
+  %14 = getelementptr inbounds nuw i8, ptr %13, i64 8
+  %15 = tail call i32 @pthread_mutex_unlock(ptr %14)
+  br label %16
+
+16:
+  %17 = phi i32 [ 0, %5 ], [ -1, %2 ]
+  ret i32 %17
+}
+
+define internal fastcc void @empty_pool(ptr %0, ptr %1, i32 %2) unnamed_addr {
+  %4 = getelementptr inbounds nuw i8, ptr %0, i64 840
+  %5 = sext i32 %2 to i64
+  %6 = getelementptr inbounds %struct.Device, ptr %4, i64 %5
+  %7 = getelementptr inbounds nuw i8, ptr %6, i64 32
+  br label %8
+
+8:
+  %9 = phi i64 [ 0, %3 ], [ %22, %21 ]
+  %10 = getelementptr inbounds nuw ptr, ptr %7, i64 %9
+  %11 = load ptr, ptr %10, align 8
+  %12 = icmp eq ptr %11, null
+  br i1 %12, label %21, label %15
+
+13:
+  %14 = getelementptr inbounds nuw i8, ptr %6, i64 1568
+  store i64 0, ptr %14, align 8
+  ret void
+
+15:
+  %16 = phi ptr [ %19, %15 ], [ %11, %8 ]
+  %17 = getelementptr inbounds nuw i8, ptr %16, i64 48
+  %18 = load ptr, ptr %17, align 8
+  store ptr %18, ptr %10, align 8
+  tail call fastcc void @drop(ptr %0, ptr %1, ptr %16)
+  %19 = load ptr, ptr %10, align 8
+  %20 = icmp eq ptr %19, null
+  br i1 %20, label %21, label %15
+
+21:
+  %22 = add nuw nsw i64 %9, 1
+  %23 = icmp eq i64 %22, 192
+  br i1 %23, label %13, label %8
+}
+
+define weak ptr @tilewright_opencl_import(i32 %0, ptr %1) {
+  %3 = alloca i64, align 8
+  %4 = alloca [4096 x i8], align 16
+  %5 = alloca [4096 x i8], align 16
+  %6 = tail call fastcc ptr @opened(i32 4, i32 %0)
+  %7 = icmp eq ptr %6, null
+  br i1 %7, label %75, label %8
+
+8:
+  store i64 0, ptr %3, align 8
+  %9 = getelementptr inbounds nuw i8, ptr %6, i64 560
+  %10 = load ptr, ptr %9, align 8
+  %11 = call i32 %10(ptr %1, i32 4354, i64 8, ptr %3, ptr null)
+  %12 = icmp eq i32 %11, 0
+  br i1 %12, label %28, label %13
+
+13:
+  %14 = icmp ugt i32 %11, -15
+  br i1 %14, label %18, label %15
+
+15:
+  %16 = add i32 %11, 63
+  %17 = icmp ult i32 %16, 34
+  br i1 %17, label %18, label %25
+
+18:
+  %19 = phi i32 [ 0, %13 ], [ -30, %15 ]
+  %20 = phi ptr [ @OPENCL_ERRORS, %13 ], [ @OPENCL_INVALID, %15 ]
+  %21 = sub nsw i32 %19, %11
+  %22 = zext nneg i32 %21 to i64
+  %23 = getelementptr inbounds nuw ptr, ptr %20, i64 %22
+  %24 = load ptr, ptr %23, align 8
+  br label %25
+
+25:
+  %26 = phi ptr [ @.str.121, %15 ], [ %24, %18 ]
+  %27 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %4, i64 4096, ptr @.str.5, ptr @.str.6, ptr %26, i32 %11)
+  call fastcc void @report(ptr @.str.4, ptr %4)
+  br label %73
+
+28:
+  %29 = call ptr @calloc(i64 1, i64 56)
+  %30 = call fastcc ptr @devices()
+  %31 = getelementptr inbounds nuw i8, ptr %30, i64 8
+  %32 = call i32 @pthread_mutex_lock(ptr %31)
+  %33 = icmp eq ptr %29, null
+  br i1 %33, label %62, label %34
+
+34:
+  %35 = load i64, ptr %3, align 8
+  %36 = getelementptr inbounds nuw i8, ptr %6, i64 26336
+  %37 = load i64, ptr %36, align 8
+  %38 = add i64 %35, 4095
+  %39 = and i64 %38, -4096
+  %40 = add i64 %39, %37
+  store i64 %40, ptr %36, align 8
+  store i64 %37, ptr %29, align 8
+  %41 = getelementptr inbounds nuw i8, ptr %29, i64 8
+  store i64 %35, ptr %41, align 8
+  %42 = getelementptr inbounds nuw i8, ptr %29, i64 16
+  store i32 %0, ptr %42, align 8
+  %43 = getelementptr inbounds nuw i8, ptr %29, i64 20
+  store i16 1, ptr %43, align 4
+  %44 = getelementptr inbounds nuw i8, ptr %29, i64 22
+  store i16 0, ptr %44, align 2
+  %45 = getelementptr inbounds nuw i8, ptr %29, i64 24
+  store ptr null, ptr %45, align 8
+  %46 = getelementptr inbounds nuw i8, ptr %29, i64 32
+  store ptr %1, ptr %46, align 8
+  %47 = getelementptr inbounds nuw i8, ptr %29, i64 40
+  store ptr null, ptr %47, align 8
+  %48 = getelementptr inbounds nuw i8, ptr %29, i64 48
+  store ptr null, ptr %48, align 8
+  %49 = call fastcc i32 @add_block(ptr %6, ptr %29)
+  %50 = icmp eq i32 %49, 0
+  br i1 %50, label %52, label %51
+
+51:
+  call void @free(ptr %29)
+  br label %62
+
+52:
+  %53 = getelementptr inbounds nuw i8, ptr %6, i64 552
+  %54 = load ptr, ptr %53, align 8
+  %55 = call i32 %54(ptr %1)
+  %56 = load i64, ptr %3, align 8
+  %57 = sext i32 %0 to i64
+  %58 = getelementptr %struct.Device, ptr %6, i64 %57
+  %59 = getelementptr i8, ptr %58, i64 2424
+  %60 = load i64, ptr %59, align 8
+  %61 = add i64 %60, %56
+  store i64 %61, ptr %59, align 8
+  br label %62
+
+62:
+  %63 = phi ptr [ null, %51 ], [ %29, %52 ], [ null, %28 ]
+  %64 = call fastcc ptr @devices()
+  %65 = getelementptr inbounds nuw i8, ptr %64, i64 8
+  %66 = call i32 @pthread_mutex_unlock(ptr %65)
+  %67 = icmp eq ptr %63, null
+  br i1 %67, label %68, label %70
+
+68:
+  %69 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %5, i64 4096, ptr @.str.7)
+  call fastcc void @report(ptr @.str.2, ptr %5)
+  br label %73
+
+70:
+  %71 = load i64, ptr %63, align 8
+  %72 = inttoptr i64 %71 to ptr
+  br label %73
+
+73:
+  %74 = phi ptr [ null, %25 ], [ %72, %70 ], [ null, %68 ]
+  br label %75
+
+75:
+  %76 = phi ptr [ %74, %73 ], [ null, %2 ]
+  ret ptr %76
+}
+
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+
+define internal fastcc i32 @add_block(ptr %0, ptr %1) unnamed_addr {
+  %3 = getelementptr inbounds nuw i8, ptr %0, i64 26320
+  %4 = load i64, ptr %3, align 8
+  %5 = getelementptr inbounds nuw i8, ptr %0, i64 26328
+  %6 = load i64, ptr %5, align 8
+  %7 = icmp eq i64 %4, %6
+  br i1 %7, label %8, label %19
+
+8:
+  %9 = icmp eq i64 %4, 0
+  %10 = shl i64 %4, 1
+  %11 = select i1 %9, i64 64, i64 %10
+  %12 = getelementptr inbounds nuw i8, ptr %0, i64 26312
+  %13 = load ptr, ptr %12, align 8
+  %14 = shl i64 %11, 3
+  %15 = tail call ptr @realloc(ptr %13, i64 %14)
+  %16 = icmp eq ptr %15, null
+  br i1 %16, label %47, label %17
+
+17:
+  store ptr %15, ptr %12, align 8
+  store i64 %11, ptr %5, align 8
+  %18 = load i64, ptr %3, align 8
+  br label %19
+
+19:
+  %20 = phi i64 [ %18, %17 ], [ %4, %2 ]
+  %21 = load i64, ptr %1, align 8
+  %22 = icmp eq i64 %20, 0
+  %23 = getelementptr inbounds nuw i8, ptr %0, i64 26312
+  %24 = load ptr, ptr %23, align 8
+  br i1 %22, label %38, label %25
+
+25:
+  %26 = phi i64 [ %36, %25 ], [ 0, %19 ]
+  %27 = phi i64 [ %35, %25 ], [ %20, %19 ]
+  %28 = add i64 %27, %26
+  %29 = lshr i64 %28, 1
+  %30 = getelementptr inbounds nuw ptr, ptr %24, i64 %29
+  %31 = load ptr, ptr %30, align 8
+  %32 = load i64, ptr %31, align 8
+  %33 = icmp ugt i64 %32, %21
+  %34 = add nuw i64 %29, 1
+  %35 = select i1 %33, i64 %29, i64 %27
+  %36 = select i1 %33, i64 %26, i64 %34
+  %37 = icmp ult i64 %36, %35
+  br i1 %37, label %25, label %38
+
+38:
+  %39 = phi i64 [ 0, %19 ], [ %36, %25 ]
+  %40 = getelementptr inbounds nuw ptr, ptr %24, i64 %39
+  %41 = getelementptr inbounds nuw i8, ptr %40, i64 8
+  %42 = sub i64 %20, %39
+  %43 = shl i64 %42, 3
+  %44 = tail call ptr @memmove(ptr %41, ptr %40, i64 %43)
+  store ptr %1, ptr %40, align 8
+  %45 = load i64, ptr %3, align 8
+  %46 = add i64 %45, 1
+  store i64 %46, ptr %3, align 8
+  br label %47
+
+47:
+  %48 = phi i32 [ 0, %38 ], [ -1, %8 ]
+  ret i32 %48
+}
+
+declare void @free(ptr)
+
+define weak i32 @tilewright_device_write(i32 %0, ptr %1, ptr %2, i64 %3) {
+  %5 = alloca %struct.Place, align 8
+  %6 = alloca %struct.Place, align 8
+  store ptr %1, ptr %5, align 8
+  %7 = getelementptr inbounds nuw i8, ptr %5, i64 8
+  store i32 0, ptr %7, align 8
+  %8 = getelementptr inbounds nuw i8, ptr %5, i64 12
+  store i32 0, ptr %8, align 4
+  %9 = getelementptr inbounds nuw i8, ptr %5, i64 16
+  store ptr null, ptr %9, align 8
+  store ptr %2, ptr %6, align 8
+  %10 = getelementptr inbounds nuw i8, ptr %6, i64 8
+  store i32 1, ptr %10, align 8
+  %11 = getelementptr inbounds nuw i8, ptr %6, i64 12
+  store i32 0, ptr %11, align 4
+  %12 = getelementptr inbounds nuw i8, ptr %6, i64 16
+  store ptr null, ptr %12, align 8
+  %13 = tail call fastcc i32 @copy(i32 %0, ptr byval(%struct.Place) align 8 %5, ptr byval(%struct.Place) align 8 %6, i64 %3)
+  ret i32 %13
+}
+
+define internal fastcc i32 @copy(i32 %0, ptr byval(%struct.Place) align 8 %1, ptr byval(%struct.Place) align 8 %2, i64 %3) unnamed_addr {
+  %5 = alloca i32, align 4
+  %6 = alloca [4096 x i8], align 16
+  %7 = tail call fastcc ptr @opened(i32 %0, i32 0)
+  %8 = icmp eq ptr %7, null
+  br i1 %8, label %86, label %9
+
+9:
+  %10 = icmp slt i64 %3, 1
+  br i1 %10, label %86, label %11
+
+11:
+  %12 = tail call fastcc ptr @kind_of(i32 %0)
+  %13 = icmp eq i32 %0, 4
+  %14 = icmp eq i32 %0, 2
+  %15 = select i1 %14, ptr @CUDA, ptr null
+  %16 = select i1 %13, ptr @OPENCL, ptr %15
+  store i32 0, ptr %5, align 4
+  %17 = tail call fastcc ptr @devices()
+  %18 = getelementptr inbounds nuw i8, ptr %17, i64 8
+  %19 = tail call i32 @pthread_mutex_lock(ptr %18)
+  %20 = getelementptr inbounds nuw i8, ptr %16, i64 48
+  br label %25
+
+21:
+  %22 = call fastcc ptr @devices()
+  %23 = getelementptr inbounds nuw i8, ptr %22, i64 8
+  %24 = call i32 @pthread_mutex_unlock(ptr %23)
+  br i1 %57, label %59, label %84
+
+25:
+  %26 = phi i1 [ true, %11 ], [ false, %56 ]
+  %27 = phi ptr [ %1, %11 ], [ %2, %56 ]
+  %28 = getelementptr inbounds nuw i8, ptr %27, i64 8
+  %29 = load i32, ptr %28, align 8
+  %30 = icmp eq i32 %29, 0
+  br i1 %30, label %31, label %56
+
+31:
+  %32 = load ptr, ptr %27, align 8
+  %33 = ptrtoint ptr %32 to i64
+  %34 = call fastcc ptr @block_of(ptr %12, i64 %33)
+  %35 = getelementptr inbounds nuw i8, ptr %27, i64 16
+  store ptr %34, ptr %35, align 8
+  %36 = icmp eq ptr %34, null
+  br i1 %36, label %37, label %41
+
+37:
+  %38 = load ptr, ptr %20, align 8
+  %39 = call i32 %38(ptr %12, i64 %33, ptr %5)
+  %40 = icmp eq i32 %39, 0
+  br label %56
+
+41:
+  %42 = add i64 %3, %33
+  %43 = load i64, ptr %34, align 8
+  %44 = getelementptr inbounds nuw i8, ptr %34, i64 8
+  %45 = load i64, ptr %44, align 8
+  %46 = add i64 %45, %43
+  %47 = icmp ugt i64 %42, %46
+  br i1 %47, label %48, label %53
+
+48:
+  %49 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %6, i64 4096, ptr @.str.171, i64 %3, i64 %33)
+  call fastcc void @report(ptr @.str.4, ptr %6)
+  %50 = call fastcc ptr @devices()
+  %51 = getelementptr inbounds nuw i8, ptr %50, i64 8
+  %52 = call i32 @pthread_mutex_unlock(ptr %51)
+  br label %84
+
+53:
+  %54 = getelementptr inbounds nuw i8, ptr %34, i64 16
+  %55 = load i32, ptr %54, align 8
+  store i32 %55, ptr %5, align 4
+  br label %56
+
+56:
+  %57 = phi i1 [ true, %25 ], [ %40, %37 ], [ true, %53 ]
+  %58 = select i1 %26, i1 %57, i1 false
+  br i1 %58, label %25, label %21
+
+59:
+  %60 = load i32, ptr %5, align 4
+  %61 = call fastcc ptr @opened(i32 %0, i32 %60)
+  %62 = icmp eq ptr %61, null
+  br i1 %62, label %84, label %63
+
+63:
+  %64 = getelementptr inbounds nuw i8, ptr %16, i64 56
+  %65 = load ptr, ptr %64, align 8
+  %66 = load i32, ptr %5, align 4
+  %67 = getelementptr inbounds nuw i8, ptr %12, i64 840
+  %68 = sext i32 %66 to i64
+  %69 = getelementptr inbounds %struct.Device, ptr %67, i64 %68
+  %70 = icmp eq ptr @TVMFFIEnvGetStream, null
+  br i1 %70, label %74, label %71
+
+71:
+  %72 = call ptr @TVMFFIEnvGetStream(i32 %0, i32 %66)
+  %73 = icmp eq ptr %72, null
+  br i1 %73, label %74, label %81
+
+74:
+  %75 = getelementptr inbounds nuw i8, ptr %69, i64 24
+  %76 = load ptr, ptr %75, align 8
+  %77 = icmp eq ptr %76, null
+  br i1 %77, label %78, label %81
+
+78:
+  %79 = getelementptr inbounds nuw i8, ptr %69, i64 16
+  %80 = load ptr, ptr %79, align 8
+  br label %81
+
+81:
+  %82 = phi ptr [ %80, %78 ], [ %72, %71 ], [ %76, %74 ]
+  %83 = call i32 %65(ptr %12, i32 %66, ptr %82, ptr byval(%struct.Place) align 8 %1, ptr byval(%struct.Place) align 8 %2, i64 %3)
+  br label %84
+
+84:
+  %85 = phi i32 [ %83, %81 ], [ -1, %59 ], [ -1, %21 ], [ -1, %48 ]
+  br label %86
+
+86:
+  %87 = phi i32 [ -1, %4 ], [ %85, %84 ], [ 0, %9 ]
+  ret i32 %87
+}
+
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+
+define weak i32 @tilewright_device_read(i32 %0, ptr %1, ptr %2, i64 %3) {
+  %5 = alloca %struct.Place, align 8
+  %6 = alloca %struct.Place, align 8
+  store ptr %1, ptr %5, align 8
+  %7 = getelementptr inbounds nuw i8, ptr %5, i64 8
+  store i32 1, ptr %7, align 8
+  %8 = getelementptr inbounds nuw i8, ptr %5, i64 12
+  store i32 0, ptr %8, align 4
+  %9 = getelementptr inbounds nuw i8, ptr %5, i64 16
+  store ptr null, ptr %9, align 8
+  store ptr %2, ptr %6, align 8
+  %10 = getelementptr inbounds nuw i8, ptr %6, i64 8
+  store i32 0, ptr %10, align 8
+  %11 = getelementptr inbounds nuw i8, ptr %6, i64 12
+  store i32 0, ptr %11, align 4
+  %12 = getelementptr inbounds nuw i8, ptr %6, i64 16
+  store ptr null, ptr %12, align 8
+  %13 = tail call fastcc i32 @copy(i32 %0, ptr byval(%struct.Place) align 8 %5, ptr byval(%struct.Place) align 8 %6, i64 %3)
+  ret i32 %13
+}
+
+define weak i32 @tilewright_device_copy(i32 %0, ptr %1, ptr %2, i64 %3) {
+  %5 = alloca %struct.Place, align 8
+  %6 = alloca %struct.Place, align 8
+  store ptr %1, ptr %5, align 8
+  %7 = getelementptr inbounds nuw i8, ptr %5, i64 8
+  store i32 0, ptr %7, align 8
+  %8 = getelementptr inbounds nuw i8, ptr %5, i64 12
+  store i32 0, ptr %8, align 4
+  %9 = getelementptr inbounds nuw i8, ptr %5, i64 16
+  store ptr null, ptr %9, align 8
+  store ptr %2, ptr %6, align 8
+  %10 = getelementptr inbounds nuw i8, ptr %6, i64 8
+  store i32 0, ptr %10, align 8
+  %11 = getelementptr inbounds nuw i8, ptr %6, i64 12
+  store i32 0, ptr %11, align 4
+  %12 = getelementptr inbounds nuw i8, ptr %6, i64 16
+  store ptr null, ptr %12, align 8
+  %13 = tail call fastcc i32 @copy(i32 %0, ptr byval(%struct.Place) align 8 %5, ptr byval(%struct.Place) align 8 %6, i64 %3)
+  ret i32 %13
+}
+
+define weak i32 @tilewright_device_synchronize(i32 %0, i32 %1, ptr %2) {
+  %4 = tail call fastcc ptr @opened(i32 %0, i32 %1)
+  %5 = icmp eq ptr %4, null
+  br i1 %5, label %41, label %6
+
+6:
+  %7 = icmp eq ptr %2, null
+  %8 = icmp eq i32 %0, 4
+  %9 = and i1 %8, %7
+  br i1 %9, label %10, label %34
+
+10:
+  %11 = getelementptr inbounds nuw i8, ptr %4, i64 840
+  %12 = sext i32 %1 to i64
+  %13 = getelementptr inbounds %struct.Device, ptr %11, i64 %12
+  %14 = icmp eq ptr @TVMFFIEnvGetStream, null
+  br i1 %14, label %18, label %15
+
+15:
+  %16 = tail call ptr @TVMFFIEnvGetStream(i32 4, i32 %1)
+  %17 = icmp eq ptr %16, null
+  br i1 %17, label %18, label %25
+
+18:
+  %19 = getelementptr inbounds nuw i8, ptr %13, i64 24
+  %20 = load ptr, ptr %19, align 8
+  %21 = icmp eq ptr %20, null
+  br i1 %21, label %22, label %25
+
+22:
+  %23 = getelementptr inbounds nuw i8, ptr %13, i64 16
+  %24 = load ptr, ptr %23, align 8
+  br label %25
+
+25:
+  %26 = phi ptr [ %24, %22 ], [ %16, %15 ], [ %20, %18 ]
+  %27 = tail call i32 @opencl_synchronize(ptr %4, i32 %1, ptr %26)
+  %28 = icmp eq i32 %27, 0
+  br i1 %28, label %29, label %41
+
+29:
+  %30 = getelementptr %struct.Device, ptr %4, i64 %12
+  %31 = getelementptr i8, ptr %30, i64 856
+  %32 = load ptr, ptr %31, align 8
+  %33 = icmp eq ptr %26, %32
+  br i1 %33, label %41, label %34
+
+34:
+  %35 = icmp eq i32 %0, 2
+  %36 = select i1 %35, ptr @CUDA, ptr null
+  %37 = select i1 %8, ptr @OPENCL, ptr %36
+  %38 = getelementptr inbounds nuw i8, ptr %37, i64 64
+  %39 = load ptr, ptr %38, align 8
+  %40 = tail call i32 %39(ptr %4, i32 %1, ptr %2)
+  br label %41
+
+41:
+  %42 = phi i32 [ %40, %34 ], [ -1, %3 ], [ -1, %25 ], [ 0, %29 ]
+  ret i32 %42
+}
+
+define weak i32 @tilewright_device_set_stream(i32 %0, i32 %1, ptr %2) {
+  %4 = tail call fastcc ptr @opened(i32 %0, i32 %1)
+  %5 = icmp eq ptr %4, null
+  br i1 %5, label %10, label %6
+
+6:
+  %7 = sext i32 %1 to i64
+  %8 = getelementptr %struct.Device, ptr %4, i64 %7
+  %9 = getelementptr i8, ptr %8, i64 864
+  store ptr %2, ptr %9, align 8
+  br label %10
+
+10:
+  %11 = phi i32 [ 0, %6 ], [ -1, %3 ]
+  ret i32 %11
+}
+
+define weak i32 @tilewright_device_stream(i32 %0, i32 %1, ptr %2) {
+  %4 = tail call fastcc ptr @opened(i32 %0, i32 %1)
+  %5 = icmp eq ptr %4, null
+  br i1 %5, label %23, label %6
+
+6:
+  %7 = getelementptr inbounds nuw i8, ptr %4, i64 840
+  %8 = sext i32 %1 to i64
+  %9 = getelementptr inbounds %struct.Device, ptr %7, i64 %8
+  %10 = icmp eq ptr @TVMFFIEnvGetStream, null
+  br i1 %10, label %14, label %11
+
+11:
+  %12 = tail call ptr @TVMFFIEnvGetStream(i32 %0, i32 %1)
+  %13 = icmp eq ptr %12, null
+  br i1 %13, label %14, label %21
+
+14:
+  %15 = getelementptr inbounds nuw i8, ptr %9, i64 24
+  %16 = load ptr, ptr %15, align 8
+  %17 = icmp eq ptr %16, null
+  br i1 %17, label %18, label %21
+
+18:
+  %19 = getelementptr inbounds nuw i8, ptr %9, i64 16
+  %20 = load ptr, ptr %19, align 8
+  br label %21
+
+21:
+  %22 = phi ptr [ %20, %18 ], [ %12, %11 ], [ %16, %14 ]
+  store ptr %22, ptr %2, align 8
+  br label %23
+
+23:
+  %24 = phi i32 [ 0, %21 ], [ -1, %3 ]
+  ret i32 %24
+}
+
+define weak i32 @tilewright_device_create_stream(i32 %0, i32 %1, ptr %2) {
+  %4 = tail call fastcc ptr @opened(i32 %0, i32 %1)
+  %5 = icmp eq ptr %4, null
+  br i1 %5, label %14, label %6
+
+6:
+  %7 = icmp eq i32 %0, 4
+  %8 = icmp eq i32 %0, 2
+  %9 = select i1 %8, ptr @CUDA, ptr null
+  %10 = select i1 %7, ptr @OPENCL, ptr %9
+  %11 = getelementptr inbounds nuw i8, ptr %10, i64 72
+  %12 = load ptr, ptr %11, align 8
+  %13 = tail call i32 %12(ptr %4, i32 %1, ptr %2)
+  br label %14
+
+14:
+  %15 = phi i32 [ %13, %6 ], [ -1, %3 ]
+  ret i32 %15
+}
+
+define weak i32 @tilewright_device_destroy_stream(i32 %0, i32 %1, ptr %2) {
+  %4 = tail call fastcc ptr @opened(i32 %0, i32 %1)
+  %5 = icmp eq ptr %4, null
+  br i1 %5, label %25, label %6
+
+6:
+  %7 = icmp eq i32 %0, 4
+  %8 = icmp eq i32 %0, 2
+  %9 = select i1 %8, ptr @CUDA, ptr null
+  %10 = select i1 %7, ptr @OPENCL, ptr %9
+  %11 = getelementptr inbounds nuw i8, ptr %10, i64 64
+  %12 = load ptr, ptr %11, align 8
+  %13 = tail call i32 %12(ptr %4, i32 %1, ptr %2)
+  %14 = icmp eq i32 %13, 0
+  br i1 %14, label %15, label %25
+
+15:
+  %16 = tail call fastcc ptr @devices()
+  %17 = getelementptr inbounds nuw i8, ptr %16, i64 8
+  %18 = tail call i32 @pthread_mutex_lock(ptr %17)
+  tail call fastcc void @empty_pool(ptr %4, ptr %10, i32 %1)
+  %19 = tail call fastcc ptr @devices()
+  %20 = getelementptr inbounds nuw i8, ptr %19, i64 8
+  %21 = tail call i32 @pthread_mutex_unlock(ptr %20)
+  %22 = getelementptr inbounds nuw i8, ptr %10, i64 80
+  %23 = load ptr, ptr %22, align 8
+  %24 = tail call i32 %23(ptr %4, i32 %1, ptr %2)
+  br label %25
+
+25:
+  %26 = phi i32 [ %24, %15 ], [ -1, %6 ], [ -1, %3 ]
+  ret i32 %26
+}
+
+define weak i32 @tilewright_device_wait(i32 %0, i32 %1, ptr %2, ptr %3) {
+  %5 = tail call fastcc ptr @opened(i32 %0, i32 %1)
+  %6 = icmp eq ptr %5, null
+  br i1 %6, label %15, label %7
+
+7:
+  %8 = icmp eq i32 %0, 4
+  %9 = icmp eq i32 %0, 2
+  %10 = select i1 %9, ptr @CUDA, ptr null
+  %11 = select i1 %8, ptr @OPENCL, ptr %10
+  %12 = getelementptr inbounds nuw i8, ptr %11, i64 88
+  %13 = load ptr, ptr %12, align 8
+  %14 = tail call i32 %13(ptr %5, i32 %1, ptr %2, ptr %3)
+  br label %15
+
+15:
+  %16 = phi i32 [ %14, %7 ], [ -1, %4 ]
+  ret i32 %16
+}
+
+define weak i32 @tilewright_device_record(i32 %0, i32 %1, ptr %2) {
+  %4 = tail call fastcc ptr @opened(i32 %0, i32 %1)
+  %5 = icmp eq ptr %4, null
+  br i1 %5, label %30, label %6
+
+6:
+  %7 = icmp eq i32 %0, 4
+  %8 = icmp eq i32 %0, 2
+  %9 = select i1 %8, ptr @CUDA, ptr null
+  %10 = select i1 %7, ptr @OPENCL, ptr %9
+  %11 = getelementptr inbounds nuw i8, ptr %10, i64 96
+  %12 = load ptr, ptr %11, align 8
+  %13 = getelementptr inbounds nuw i8, ptr %4, i64 840
+  %14 = sext i32 %1 to i64
+  %15 = getelementptr inbounds %struct.Device, ptr %13, i64 %14
+  %16 = icmp eq ptr @TVMFFIEnvGetStream, null
+  br i1 %16, label %20, label %17
+
+17:
+  %18 = tail call ptr @TVMFFIEnvGetStream(i32 %0, i32 %1)
+  %19 = icmp eq ptr %18, null
+  br i1 %19, label %20, label %27
+
+20:
+  %21 = getelementptr inbounds nuw i8, ptr %15, i64 24
+  %22 = load ptr, ptr %21, align 8
+  %23 = icmp eq ptr %22, null
+  br i1 %23, label %24, label %27
+
+24:
+  %25 = getelementptr inbounds nuw i8, ptr %15, i64 16
+  %26 = load ptr, ptr %25, align 8
+  br label %27
+
+27:
+  %28 = phi ptr [ %26, %24 ], [ %18, %17 ], [ %22, %20 ]
+  %29 = tail call i32 %12(ptr %4, i32 %1, ptr %28, ptr %2)
+  br label %30
+
+30:
+  %31 = phi i32 [ %29, %27 ], [ -1, %3 ]
+  ret i32 %31
+}
+
+define weak i32 @tilewright_device_elapsed(i32 %0, i32 %1, ptr %2, ptr %3, ptr %4) {
+  %6 = tail call fastcc ptr @opened(i32 %0, i32 %1)
+  %7 = icmp eq ptr %6, null
+  br i1 %7, label %16, label %8
+
+8:
+  %9 = icmp eq i32 %0, 4
+  %10 = icmp eq i32 %0, 2
+  %11 = select i1 %10, ptr @CUDA, ptr null
+  %12 = select i1 %9, ptr @OPENCL, ptr %11
+  %13 = getelementptr inbounds nuw i8, ptr %12, i64 104
+  %14 = load ptr, ptr %13, align 8
+  %15 = tail call i32 %14(ptr %6, i32 %1, ptr %2, ptr %3, ptr %4)
+  br label %16
+
+16:
+  %17 = phi i32 [ %15, %8 ], [ -1, %5 ]
+  ret i32 %17
+}
+
+define weak i32 @tilewright_device_property(i32 %0, i32 %1, i32 %2, ptr %3) {
+  %5 = tail call fastcc ptr @opened(i32 %0, i32 %1)
+  store i64 0, ptr %3, align 8
+  %6 = icmp eq ptr %5, null
+  br i1 %6, label %25, label %7
+
+7:
+  switch i32 %2, label %9 [
+    i32 8, label %19
+    i32 9, label %8
+  ]
+
+8:
+  br label %19
+
+9:
+  %10 = icmp eq i32 %0, 4
+  %11 = icmp eq i32 %0, 2
+  %12 = select i1 %11, ptr @CUDA, ptr null
+  %13 = select i1 %10, ptr @OPENCL, ptr %12
+  %14 = getelementptr inbounds nuw i8, ptr %13, i64 128
+  %15 = load ptr, ptr %14, align 8
+  %16 = tail call i32 %15(ptr %5, i32 %1, i32 %2, ptr %3)
+  %17 = icmp ne i32 %16, 0
+  %18 = sext i1 %17 to i32
+  br label %25
+
+19:
+  %20 = phi i64 [ 2408, %8 ], [ 2424, %7 ]
+  %21 = sext i32 %1 to i64
+  %22 = getelementptr %struct.Device, ptr %5, i64 %21
+  %23 = getelementptr i8, ptr %22, i64 %20
+  %24 = load i64, ptr %23, align 8
+  store i64 %24, ptr %3, align 8
+  br label %25
+
+25:
+  %26 = phi i32 [ 0, %19 ], [ %18, %9 ], [ -1, %4 ]
+  ret i32 %26
+}
+
+define weak i32 @tilewright_device_name(i32 %0, i32 %1, ptr %2, i64 %3) {
+  %5 = tail call fastcc ptr @opened(i32 %0, i32 %1)
+  %6 = icmp eq ptr %5, null
+  %7 = icmp slt i64 %3, 1
+  %8 = or i1 %7, %6
+  br i1 %8, label %16, label %9
+
+9:
+  %10 = icmp eq i32 %0, 4
+  %11 = icmp eq i32 %0, 2
+  %12 = select i1 %11, ptr @CUDA, ptr null
+  %13 = select i1 %10, ptr @OPENCL, ptr %12
+  %14 = getelementptr inbounds nuw i8, ptr %13, i64 136
+  %15 = load ptr, ptr %14, align 8
+  tail call void %15(ptr %5, i32 %1, ptr %2, i64 %3)
+  br label %16
+
+16:
+  %17 = phi i32 [ 0, %9 ], [ -1, %4 ]
+  ret i32 %17
+}
+
+define weak ptr @tilewright_device_array(ptr %0, i64 %1) {
+  %3 = alloca [4096 x i8], align 16
+  %4 = getelementptr inbounds nuw i8, ptr %0, i64 8
+  %5 = load i32, ptr %4, align 8
+  %6 = getelementptr inbounds nuw i8, ptr %0, i64 12
+  %7 = load i32, ptr %6, align 4
+  %8 = tail call ptr @tilewright_device_allocate(i32 %5, i32 %7, i64 %1)
+  %9 = icmp eq ptr %8, null
+  br i1 %9, label %52, label %10
+
+10:
+  %11 = getelementptr inbounds nuw i8, ptr %0, i64 16
+  %12 = load i32, ptr %11, align 8
+  %13 = sext i32 %12 to i64
+  %14 = shl nsw i64 %13, 4
+  %15 = add nsw i64 %14, 64
+  %16 = tail call ptr @calloc(i64 1, i64 %15)
+  %17 = icmp eq ptr %16, null
+  br i1 %17, label %18, label %22
+
+18:
+  %19 = load i32, ptr %4, align 8
+  %20 = tail call i32 @tilewright_device_release(i32 %19, ptr %8)
+  %21 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %3, i64 4096, ptr @.str.7)
+  call fastcc void @report(ptr @.str.2, ptr %3)
+  br label %52
+
+22:
+  tail call void @llvm.memcpy.p0.p0.i64(ptr align 8 %16, ptr align 8 %0, i64 48, i1 false)
+  store ptr %8, ptr %16, align 8
+  %23 = getelementptr inbounds nuw i8, ptr %16, i64 64
+  %24 = getelementptr inbounds nuw i8, ptr %16, i64 24
+  store ptr %23, ptr %24, align 8
+  %25 = load i32, ptr %11, align 8
+  %26 = sext i32 %25 to i64
+  %27 = getelementptr inbounds i64, ptr %23, i64 %26
+  %28 = getelementptr inbounds nuw i8, ptr %16, i64 32
+  store ptr %27, ptr %28, align 8
+  %29 = getelementptr inbounds nuw i8, ptr %16, i64 56
+  store ptr @delete_array, ptr %29, align 8
+  %30 = load i32, ptr %11, align 8
+  %31 = icmp sgt i32 %30, 0
+  br i1 %31, label %32, label %52
+
+32:
+  %33 = getelementptr inbounds nuw i8, ptr %0, i64 24
+  %34 = zext nneg i32 %30 to i64
+  %35 = load ptr, ptr %33, align 8
+  br label %36
+
+36:
+  %37 = phi ptr [ %35, %32 ], [ %47, %36 ]
+  %38 = phi i64 [ %34, %32 ], [ %40, %36 ]
+  %39 = phi i64 [ 1, %32 ], [ %50, %36 ]
+  %40 = add nsw i64 %38, -1
+  %41 = getelementptr inbounds nuw i64, ptr %37, i64 %40
+  %42 = load i64, ptr %41, align 8
+  %43 = load ptr, ptr %24, align 8
+  %44 = getelementptr inbounds nuw i64, ptr %43, i64 %40
+  store i64 %42, ptr %44, align 8
+  %45 = load ptr, ptr %28, align 8
+  %46 = getelementptr inbounds nuw i64, ptr %45, i64 %40
+  store i64 %39, ptr %46, align 8
+  %47 = load ptr, ptr %33, align 8
+  %48 = getelementptr inbounds nuw i64, ptr %47, i64 %40
+  %49 = load i64, ptr %48, align 8
+  %50 = mul nsw i64 %49, %39
+  %51 = icmp samesign ugt i64 %38, 1
+  br i1 %51, label %36, label %52
+
+52:
+  %53 = phi ptr [ null, %2 ], [ null, %18 ], [ %16, %22 ], [ %16, %36 ]
+  ret ptr %53
+}
+
+define internal void @delete_array(ptr %0) {
+  %2 = getelementptr inbounds nuw i8, ptr %0, i64 8
+  %3 = load i32, ptr %2, align 8
+  %4 = load ptr, ptr %0, align 8
+  %5 = tail call fastcc i32 @release(i32 %3, ptr %4)
+  tail call void @free(ptr %0)
+  ret void
+}
+
+define weak i32 @tilewright_launch(ptr %0) {
+  %2 = alloca ptr, align 8
+  %3 = alloca [4096 x i8], align 16
+  %4 = alloca i32, align 4
+  %5 = alloca [4096 x i8], align 16
+  %6 = alloca %struct.Launch, align 8
+  %7 = getelementptr inbounds nuw i8, ptr %0, i64 8
+  %8 = load i64, ptr %7, align 8
+  %9 = trunc i64 %8 to i32
+  %10 = getelementptr inbounds nuw i8, ptr %0, i64 72
+  %11 = load ptr, ptr %10, align 8
+  store ptr %11, ptr %6, align 8
+  %12 = getelementptr inbounds nuw i8, ptr %6, i64 8
+  %13 = getelementptr inbounds nuw i8, ptr %0, i64 88
+  %14 = load ptr, ptr %13, align 8
+  store ptr %14, ptr %12, align 8
+  %15 = getelementptr inbounds nuw i8, ptr %6, i64 16
+  %16 = getelementptr inbounds nuw i8, ptr %0, i64 96
+  store ptr %16, ptr %15, align 8
+  %17 = getelementptr inbounds nuw i8, ptr %6, i64 24
+  call void @llvm.memcpy.p0.p0.i64(ptr align 8 %17, ptr align 8 @constinit.8, i64 24, i1 false)
+  %18 = getelementptr inbounds nuw i8, ptr %6, i64 48
+  call void @llvm.memcpy.p0.p0.i64(ptr align 8 %18, ptr align 8 @constinit.8, i64 24, i1 false)
+  %19 = getelementptr inbounds nuw i8, ptr %6, i64 72
+  store i64 0, ptr %19, align 8
+  %20 = tail call fastcc ptr @opened(i32 %9, i32 0)
+  %21 = icmp eq ptr %20, null
+  br i1 %21, label %245, label %22
+
+22:
+  %23 = tail call ptr @strchr(ptr %14, i32 58)
+  %24 = getelementptr inbounds nuw i8, ptr %23, i64 1
+  %25 = load i8, ptr %24, align 1
+  %26 = icmp eq i8 %25, 0
+  br i1 %26, label %66, label %27
+
+27:
+  %28 = ptrtoint ptr %23 to i64
+  %29 = ptrtoint ptr %14 to i64
+  %30 = sub i64 %28, %29
+  %31 = getelementptr inbounds %struct.TilewrightValue, ptr %16, i64 %30
+  br label %32
+
+32:
+  %33 = phi i8 [ %53, %50 ], [ %25, %27 ]
+  %34 = phi ptr [ %52, %50 ], [ %24, %27 ]
+  %35 = phi ptr [ %51, %50 ], [ %31, %27 ]
+  %36 = getelementptr inbounds nuw i8, ptr %35, i64 8
+  %37 = load i64, ptr %36, align 8
+  %38 = icmp eq i8 %33, 109
+  br i1 %38, label %39, label %40
+
+39:
+  store i64 %37, ptr %19, align 8
+  br label %50
+
+40:
+  %41 = icmp sgt i8 %33, 119
+  br i1 %41, label %42, label %46
+
+42:
+  %43 = zext nneg i8 %33 to i64
+  %44 = getelementptr i64, ptr %17, i64 %43
+  %45 = getelementptr i8, ptr %44, i64 -960
+  store i64 %37, ptr %45, align 8
+  br label %50
+
+46:
+  %47 = sext i8 %33 to i64
+  %48 = getelementptr i64, ptr %18, i64 %47
+  %49 = getelementptr i8, ptr %48, i64 -704
+  store i64 %37, ptr %49, align 8
+  br label %50
+
+50:
+  %51 = getelementptr inbounds nuw i8, ptr %35, i64 16
+  %52 = getelementptr inbounds nuw i8, ptr %34, i64 1
+  %53 = load i8, ptr %52, align 1
+  %54 = icmp eq i8 %53, 0
+  br i1 %54, label %55, label %32
+
+55:
+  %56 = load i64, ptr %17, align 8
+  %57 = getelementptr inbounds nuw i8, ptr %6, i64 32
+  %58 = load i64, ptr %57, align 8
+  %59 = getelementptr inbounds nuw i8, ptr %6, i64 40
+  %60 = load i64, ptr %59, align 8
+  %61 = icmp ne i64 %56, 0
+  %62 = icmp ne i64 %58, 0
+  %63 = select i1 %61, i1 %62, i1 false
+  %64 = icmp ne i64 %60, 0
+  %65 = select i1 %63, i1 %64, i1 false
+  br i1 %65, label %66, label %245
+
+66:
+  %67 = tail call fastcc ptr @devices()
+  %68 = getelementptr inbounds nuw i8, ptr %67, i64 8
+  %69 = tail call i32 @pthread_mutex_lock(ptr %68)
+  %70 = icmp eq i32 %9, 4
+  %71 = icmp eq i32 %9, 2
+  %72 = select i1 %71, ptr @CUDA, ptr null
+  %73 = select i1 %70, ptr @OPENCL, ptr %72
+  %74 = getelementptr inbounds nuw i8, ptr %20, i64 4
+  %75 = getelementptr inbounds nuw i8, ptr %73, i64 48
+  %76 = load ptr, ptr %12, align 8
+  br label %77
+
+77:
+  %78 = phi i64 [ %120, %118 ], [ 0, %66 ]
+  %79 = phi i32 [ %119, %118 ], [ -1, %66 ]
+  %80 = getelementptr inbounds nuw i8, ptr %76, i64 %78
+  %81 = load i8, ptr %80, align 1
+  switch i8 %81, label %82 [
+    i8 0, label %121
+    i8 58, label %121
+  ]
+
+82:
+  %83 = load ptr, ptr %15, align 8
+  %84 = getelementptr inbounds nuw %struct.TilewrightValue, ptr %83, i64 %78
+  %85 = getelementptr inbounds nuw i8, ptr %84, i64 8
+  %86 = load i64, ptr %85, align 8
+  %87 = icmp eq i8 %81, 112
+  %88 = icmp ne i64 %86, 0
+  %89 = select i1 %87, i1 %88, i1 false
+  br i1 %89, label %90, label %118
+
+90:
+  %91 = call fastcc ptr @block_of(ptr %20, i64 %86)
+  store i32 0, ptr %4, align 4
+  %92 = icmp eq ptr %91, null
+  br i1 %92, label %96, label %93
+
+93:
+  %94 = getelementptr inbounds nuw i8, ptr %91, i64 16
+  %95 = load i32, ptr %94, align 8
+  store i32 %95, ptr %4, align 4
+  br label %106
+
+96:
+  br i1 %70, label %100, label %97
+
+97:
+  %98 = load i32, ptr %74, align 4
+  %99 = icmp sgt i32 %98, 1
+  br i1 %99, label %100, label %106
+
+100:
+  %101 = load ptr, ptr %75, align 8
+  %102 = call i32 %101(ptr %20, i64 %86, ptr %4)
+  %103 = icmp eq i32 %102, 0
+  br i1 %103, label %104, label %116
+
+104:
+  %105 = load i32, ptr %4, align 4
+  br label %106
+
+106:
+  %107 = phi i32 [ %105, %104 ], [ 0, %97 ], [ %95, %93 ]
+  %108 = icmp slt i32 %79, 0
+  %109 = icmp eq i32 %107, %79
+  %110 = select i1 %108, i1 true, i1 %109
+  br i1 %110, label %117, label %111
+
+111:
+  %112 = load ptr, ptr %6, align 8
+  %113 = getelementptr inbounds nuw i8, ptr %73, i64 8
+  %114 = load ptr, ptr %113, align 8
+  %115 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %5, i64 4096, ptr @.str.172, ptr %112, ptr %114, i32 %79, ptr %114, i32 %107)
+  call fastcc void @report(ptr @.str.4, ptr %5)
+  br label %116
+
+116:
+  br label %240
+
+117:
+  br label %118
+
+118:
+  %119 = phi i32 [ %107, %117 ], [ %79, %82 ]
+  %120 = add nuw nsw i64 %78, 1
+  br label %77
+
+121:
+  %122 = call i32 @llvm.smax.i32(i32 %79, i32 0)
+  %123 = call fastcc ptr @devices()
+  %124 = getelementptr inbounds nuw i8, ptr %123, i64 8
+  %125 = call i32 @pthread_mutex_unlock(ptr %124)
+  %126 = call fastcc ptr @opened(i32 %9, i32 %122)
+  %127 = icmp eq ptr %126, null
+  br i1 %127, label %245, label %128
+
+128:
+  %129 = getelementptr inbounds nuw i8, ptr %0, i64 24
+  %130 = load i64, ptr %129, align 8
+  %131 = getelementptr inbounds nuw i8, ptr %0, i64 40
+  %132 = load ptr, ptr %131, align 8
+  %133 = getelementptr inbounds nuw i8, ptr %0, i64 56
+  %134 = load ptr, ptr %133, align 8
+  %135 = load ptr, ptr %6, align 8
+  %136 = call fastcc ptr @devices()
+  %137 = getelementptr inbounds nuw i8, ptr %136, i64 8
+  %138 = call i32 @pthread_mutex_lock(ptr %137)
+  %139 = getelementptr inbounds nuw i8, ptr %20, i64 26344
+  %140 = lshr i64 %130, 32
+  %141 = xor i64 %140, %130
+  %142 = and i64 %141, 1023
+  %143 = getelementptr inbounds nuw ptr, ptr %139, i64 %142
+  %144 = load ptr, ptr %143, align 8
+  %145 = icmp eq ptr %144, null
+  br i1 %145, label %158, label %146
+
+146:
+  %147 = phi ptr [ %156, %154 ], [ %144, %128 ]
+  %148 = load i64, ptr %147, align 8
+  %149 = icmp eq i64 %148, %130
+  br i1 %149, label %150, label %154
+
+150:
+  %151 = getelementptr inbounds nuw i8, ptr %147, i64 8
+  %152 = load i32, ptr %151, align 8
+  %153 = icmp eq i32 %152, %122
+  br i1 %153, label %158, label %154
+
+154:
+  %155 = getelementptr inbounds nuw i8, ptr %147, i64 24
+  %156 = load ptr, ptr %155, align 8
+  %157 = icmp eq ptr %156, null
+  br i1 %157, label %158, label %146
+
+158:
+  %159 = phi ptr [ null, %128 ], [ %147, %150 ], [ null, %154 ]
+  %160 = call fastcc ptr @devices()
+  %161 = getelementptr inbounds nuw i8, ptr %160, i64 8
+  %162 = call i32 @pthread_mutex_unlock(ptr %161)
+  %163 = icmp eq ptr %159, null
+  br i1 %163, label %167, label %164
+
+164:
+  %165 = getelementptr inbounds nuw i8, ptr %159, i64 16
+  %166 = load ptr, ptr %165, align 8
+  br label %214
+
+167:
+  store ptr null, ptr %2, align 8
+  %168 = getelementptr inbounds nuw i8, ptr %73, i64 112
+  %169 = load ptr, ptr %168, align 8
+  %170 = call i32 %169(ptr %20, i32 %122, ptr %132, ptr %134, ptr %135, ptr %2)
+  %171 = icmp eq i32 %170, 0
+  br i1 %171, label %172, label %212
+
+172:
+  %173 = call ptr @calloc(i64 1, i64 32)
+  %174 = icmp eq ptr %173, null
+  br i1 %174, label %175, label %177
+
+175:
+  %176 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %3, i64 4096, ptr @.str.7)
+  call fastcc void @report(ptr @.str.2, ptr %3)
+  br label %212
+
+177:
+  %178 = load ptr, ptr %2, align 8
+  store i64 %130, ptr %173, align 8
+  %179 = getelementptr inbounds nuw i8, ptr %173, i64 8
+  store i32 %122, ptr %179, align 8
+  %180 = getelementptr inbounds nuw i8, ptr %173, i64 12
+  store i32 0, ptr %180, align 4
+  %181 = getelementptr inbounds nuw i8, ptr %173, i64 16
+  store ptr %178, ptr %181, align 8
+  %182 = getelementptr inbounds nuw i8, ptr %173, i64 24
+  store ptr null, ptr %182, align 8
+  %183 = call fastcc ptr @devices()
+  %184 = getelementptr inbounds nuw i8, ptr %183, i64 8
+  %185 = call i32 @pthread_mutex_lock(ptr %184)
+  %186 = load ptr, ptr %143, align 8
+  %187 = icmp eq ptr %186, null
+  br i1 %187, label %202, label %188
+
+188:
+  %189 = phi ptr [ %198, %196 ], [ %186, %177 ]
+  %190 = load i64, ptr %189, align 8
+  %191 = icmp eq i64 %190, %130
+  br i1 %191, label %192, label %196
+
+192:
+  %193 = getelementptr inbounds nuw i8, ptr %189, i64 8
+  %194 = load i32, ptr %193, align 8
+  %195 = icmp eq i32 %194, %122
+  br i1 %195, label %204, label %196
+
+196:
+  %197 = getelementptr inbounds nuw i8, ptr %189, i64 24
+  %198 = load ptr, ptr %197, align 8
+  %199 = icmp eq ptr %198, null
+  br i1 %199, label %200, label %188
+
+200:
+  %201 = getelementptr inbounds nuw i8, ptr %189, i64 24
+  br label %202
+
+202:
+  %203 = phi ptr [ %143, %177 ], [ %201, %200 ]
+  store ptr %173, ptr %203, align 8
+  br label %204
+
+204:
+  %205 = phi ptr [ %173, %202 ], [ %189, %192 ]
+  %206 = getelementptr inbounds nuw i8, ptr %205, i64 16
+  %207 = load ptr, ptr %206, align 8
+  store ptr %207, ptr %2, align 8
+  %208 = call fastcc ptr @devices()
+  %209 = getelementptr inbounds nuw i8, ptr %208, i64 8
+  %210 = call i32 @pthread_mutex_unlock(ptr %209)
+  %211 = load ptr, ptr %2, align 8
+  br label %212
+
+212:
+  %213 = phi ptr [ null, %175 ], [ %211, %204 ], [ null, %167 ]
+  br label %214
+
+214:
+  %215 = phi ptr [ %166, %164 ], [ %213, %212 ]
+  %216 = icmp eq ptr %215, null
+  br i1 %216, label %245, label %217
+
+217:
+  %218 = getelementptr inbounds nuw i8, ptr %20, i64 840
+  %219 = zext nneg i32 %122 to i64
+  %220 = getelementptr inbounds nuw %struct.Device, ptr %218, i64 %219
+  %221 = icmp eq ptr @TVMFFIEnvGetStream, null
+  br i1 %221, label %225, label %222
+
+222:
+  %223 = call ptr @TVMFFIEnvGetStream(i32 %9, i32 %122)
+  %224 = icmp eq ptr %223, null
+  br i1 %224, label %225, label %232
+
+225:
+  %226 = getelementptr inbounds nuw i8, ptr %220, i64 24
+  %227 = load ptr, ptr %226, align 8
+  %228 = icmp eq ptr %227, null
+  br i1 %228, label %229, label %232
+
+229:
+  %230 = getelementptr inbounds nuw i8, ptr %220, i64 16
+  %231 = load ptr, ptr %230, align 8
+  br label %232
+
+232:
+  %233 = phi ptr [ %231, %229 ], [ %223, %222 ], [ %227, %225 ]
+  %234 = call fastcc ptr @devices()
+  %235 = getelementptr inbounds nuw i8, ptr %234, i64 8
+  %236 = call i32 @pthread_mutex_lock(ptr %235)
+  %237 = getelementptr inbounds nuw i8, ptr %73, i64 120
+  %238 = load ptr, ptr %237, align 8
+  %239 = call i32 %238(ptr %20, i32 %122, ptr %233, ptr %215, ptr %6)
+  br label %240
+
+240:
+  %241 = phi i32 [ %239, %232 ], [ -1, %116 ]
+  %242 = call fastcc ptr @devices()
+  %243 = getelementptr inbounds nuw i8, ptr %242, i64 8
+  %244 = call i32 @pthread_mutex_unlock(ptr %243)
+  br label %245
+
+245:
+  %246 = phi i32 [ -1, %1 ], [ 0, %55 ], [ -1, %214 ], [ -1, %121 ], [ %241, %240 ]
+  ret i32 %246
+}
+
+declare ptr @strchr(ptr, i32)
+
+define weak ptr @tilewright_take(i32 %0, i64 %1, ptr %2) {
+  %4 = alloca i32, align 4
+  store i32 0, ptr %4, align 4
+  %5 = icmp eq ptr %2, null
+  br i1 %5, label %11, label %6
+
+6:
+  %7 = call i32 @tilewright_device_of(i32 %0, ptr %2, ptr %4)
+  %8 = icmp eq i32 %7, 0
+  br i1 %8, label %9, label %14
+
+9:
+  %10 = load i32, ptr %4, align 4
+  br label %11
+
+11:
+  %12 = phi i32 [ %10, %9 ], [ 0, %3 ]
+  %13 = call ptr @tilewright_device_allocate(i32 %0, i32 %12, i64 %1)
+  br label %14
+
+14:
+  %15 = phi ptr [ %13, %11 ], [ null, %6 ]
+  ret ptr %15
+}
+
+define internal fastcc i32 @call_host(ptr %0, ptr %1, i32 %2, ptr %3) unnamed_addr {
+  %5 = alloca %struct.anon, align 8
+  %6 = alloca ptr, align 8
+  store ptr %0, ptr %5, align 8
+  %7 = getelementptr inbounds nuw i8, ptr %5, i64 8
+  %8 = tail call i64 @strlen(ptr %0)
+  store i64 %8, ptr %7, align 8
+  store ptr null, ptr %6, align 8
+  %9 = icmp eq ptr @TVMFFIFunctionGetGlobal, null
+  br i1 %9, label %22, label %10
+
+10:
+  %11 = call i32 @TVMFFIFunctionGetGlobal(ptr %5, ptr %6)
+  %12 = icmp eq i32 %11, 0
+  %13 = load ptr, ptr %6, align 8
+  %14 = icmp ne ptr %13, null
+  %15 = select i1 %12, i1 %14, i1 false
+  br i1 %15, label %16, label %22
+
+16:
+  %17 = call i32 @TVMFFIFunctionCall(ptr %13, ptr %1, i32 %2, ptr %3)
+  %18 = load ptr, ptr %6, align 8
+  %19 = call i32 @TVMFFIObjectDecRef(ptr %18)
+  %20 = icmp ne i32 %17, 0
+  %21 = sext i1 %20 to i32
+  br label %22
+
+22:
+  %23 = phi i32 [ %21, %16 ], [ -3, %10 ], [ -3, %4 ]
+  ret i32 %23
+}
+
+declare i64 @strlen(ptr)
+
+declare extern_weak i32 @TVMFFIFunctionGetGlobal(ptr, ptr)
+
+declare extern_weak i32 @TVMFFIFunctionCall(ptr, ptr, i32, ptr)
+
+declare extern_weak i32 @TVMFFIObjectDecRef(ptr)
+
+define internal void @opencl_load(ptr %0, ptr %1) {
+  %3 = alloca ptr, align 8
+  %4 = alloca ptr, align 8
+  %5 = alloca i32, align 4
+  %6 = alloca i64, align 8
+  %7 = alloca [256 x i8], align 16
+  %8 = alloca [16 x ptr], align 16
+  %9 = alloca [16 x ptr], align 16
+  %10 = alloca i32, align 4
+  %11 = alloca i32, align 4
+  %12 = alloca [256 x i8], align 16
+  %13 = alloca [256 x i8], align 16
+  %14 = tail call ptr @getenv(ptr @.str.12)
+  %15 = icmp eq ptr %1, null
+  br i1 %15, label %16, label %47
+
+16:
+  %17 = icmp eq ptr %14, null
+  br i1 %17, label %21, label %18
+
+18:
+  %19 = load i8, ptr %14, align 1
+  %20 = icmp eq i8 %19, 0
+  br i1 %20, label %21, label %31
+
+21:
+  br label %22
+
+22:
+  %23 = phi i1 [ false, %22 ], [ true, %21 ]
+  %24 = phi i64 [ 1, %22 ], [ 0, %21 ]
+  %25 = shl i64 %24, 2
+  %26 = call ptr @llvm.load.relative.i64(ptr @OPENCL_LIBRARIES.rel, i64 %25)
+  %27 = tail call ptr @dlopen(ptr %26, i32 2)
+  %28 = icmp eq ptr %27, null
+  %29 = select i1 %23, i1 %28, i1 false
+  br i1 %29, label %22, label %30
+
+30:
+  br i1 %28, label %36, label %47
+
+31:
+  %32 = tail call ptr @dlopen(ptr %14, i32 2)
+  %33 = icmp eq ptr %32, null
+  br i1 %33, label %34, label %47
+
+34:
+  %35 = getelementptr inbounds nuw i8, ptr %0, i64 8
+  br label %38
+
+36:
+  %37 = getelementptr inbounds nuw i8, ptr %0, i64 8
+  br i1 %17, label %43, label %38
+
+38:
+  %39 = phi ptr [ %35, %34 ], [ %37, %36 ]
+  %40 = load i8, ptr %14, align 1
+  %41 = icmp eq i8 %40, 0
+  %42 = select i1 %41, ptr @.str.19, ptr %14
+  br label %43
+
+43:
+  %44 = phi ptr [ %39, %38 ], [ %37, %36 ]
+  %45 = phi ptr [ %42, %38 ], [ @.str.19, %36 ]
+  %46 = tail call i32 (ptr, i64, ptr, ...) @snprintf(ptr %44, i64 512, ptr @.str.13, ptr %45)
+  br label %199
+
+47:
+  %48 = phi ptr [ null, %2 ], [ %27, %30 ], [ %32, %31 ]
+  %49 = getelementptr inbounds nuw i8, ptr %0, i64 520
+  br label %50
+
+50:
+  %51 = phi i64 [ 0, %47 ], [ %63, %62 ]
+  %52 = getelementptr inbounds nuw ptr, ptr @OPENCL_NAMES, i64 %51
+  %53 = load ptr, ptr %52, align 8
+  br i1 %15, label %56, label %54
+
+54:
+  %55 = tail call ptr %1(ptr %53)
+  br label %58
+
+56:
+  %57 = tail call ptr @dlsym(ptr %48, ptr %53)
+  br label %58
+
+58:
+  %59 = phi ptr [ %55, %54 ], [ %57, %56 ]
+  %60 = getelementptr inbounds nuw ptr, ptr %49, i64 %51
+  store ptr %59, ptr %60, align 8
+  %61 = icmp eq ptr %59, null
+  br i1 %61, label %65, label %62
+
+62:
+  %63 = add nuw nsw i64 %51, 1
+  %64 = icmp eq i64 %63, 29
+  br i1 %64, label %68, label %50
+
+65:
+  %66 = getelementptr inbounds nuw i8, ptr %0, i64 8
+  %67 = tail call i32 (ptr, i64, ptr, ...) @snprintf(ptr %66, i64 512, ptr @.str.14, ptr %53)
+  br label %199
+
+68:
+  %69 = tail call ptr @getenv(ptr @.str.15)
+  store i32 0, ptr %10, align 4
+  %70 = load ptr, ptr %49, align 8
+  %71 = call i32 %70(i32 16, ptr %8, ptr %10)
+  %72 = icmp eq i32 %71, 0
+  br i1 %72, label %73, label %76
+
+73:
+  %74 = load i32, ptr %10, align 4
+  %75 = icmp ugt i32 %74, 16
+  br i1 %75, label %76, label %78
+
+76:
+  %77 = phi i32 [ 0, %68 ], [ 16, %73 ]
+  store i32 %77, ptr %10, align 4
+  br label %78
+
+78:
+  %79 = phi i32 [ %74, %73 ], [ %77, %76 ]
+  %80 = getelementptr inbounds nuw i8, ptr %0, i64 528
+  %81 = getelementptr inbounds nuw i8, ptr %0, i64 536
+  %82 = getelementptr inbounds nuw i8, ptr %12, i64 255
+  %83 = icmp eq ptr %69, null
+  %84 = getelementptr inbounds nuw i8, ptr %7, i64 255
+  %85 = getelementptr inbounds nuw i8, ptr %0, i64 4
+  %86 = getelementptr inbounds nuw i8, ptr %0, i64 704
+  %87 = getelementptr inbounds nuw i8, ptr %0, i64 736
+  %88 = getelementptr inbounds nuw i8, ptr %0, i64 656
+  %89 = getelementptr inbounds nuw i8, ptr %0, i64 672
+  %90 = getelementptr inbounds nuw i8, ptr %0, i64 840
+  br label %91
+
+91:
+  %92 = phi i32 [ %79, %78 ], [ %101, %100 ]
+  %93 = phi i32 [ 0, %78 ], [ %103, %100 ]
+  %94 = phi ptr [ null, %78 ], [ %102, %100 ]
+  %95 = icmp eq i32 %92, 0
+  br i1 %95, label %100, label %96
+
+96:
+  %97 = icmp eq i32 %93, 1
+  br label %105
+
+98:
+  call void @llvm.memset.p0.i64(ptr align 16 %13, i8 0, i64 256, i1 false)
+  %99 = icmp eq ptr %102, null
+  br i1 %99, label %193, label %189
+
+100:
+  %101 = phi i32 [ 0, %91 ], [ %186, %183 ]
+  %102 = phi ptr [ %94, %91 ], [ %184, %183 ]
+  %103 = add nuw nsw i32 %93, 1
+  %104 = icmp eq i32 %103, 3
+  br i1 %104, label %98, label %91
+
+105:
+  %106 = phi i64 [ 0, %96 ], [ %185, %183 ]
+  %107 = phi ptr [ %94, %96 ], [ %184, %183 ]
+  store i32 0, ptr %11, align 4
+  %108 = load ptr, ptr %80, align 8
+  %109 = getelementptr inbounds nuw ptr, ptr %8, i64 %106
+  %110 = load ptr, ptr %109, align 8
+  %111 = call i32 %108(ptr %110, i64 4294967295, i32 16, ptr %9, ptr %11)
+  %112 = icmp eq i32 %111, 0
+  %113 = load i32, ptr %11, align 4
+  %114 = icmp ne i32 %113, 0
+  %115 = select i1 %112, i1 %114, i1 false
+  br i1 %115, label %116, label %183
+
+116:
+  %117 = phi i64 [ %177, %175 ], [ 0, %105 ]
+  %118 = phi ptr [ %176, %175 ], [ %107, %105 ]
+  %119 = getelementptr inbounds nuw ptr, ptr %9, i64 %117
+  %120 = load ptr, ptr %119, align 8
+  store i8 0, ptr %12, align 16
+  %121 = load ptr, ptr %81, align 8
+  %122 = call i32 %121(ptr %120, i32 4139, i64 255, ptr %12, ptr null)
+  store i8 0, ptr %82, align 1
+  br i1 %83, label %126, label %123
+
+123:
+  %124 = call fastcc i32 @contains(ptr %12, ptr %69)
+  %125 = icmp eq i32 %124, 0
+  br i1 %125, label %175, label %126
+
+126:
+  %127 = load ptr, ptr %119, align 8
+  store i8 0, ptr %7, align 16
+  %128 = load ptr, ptr %81, align 8
+  %129 = call i32 %128(ptr %127, i32 4139, i64 255, ptr %7, ptr null)
+  store i8 0, ptr %84, align 1
+  %130 = call fastcc i32 @contains(ptr %7, ptr @.str.49)
+  %131 = icmp eq i32 %130, 0
+  br i1 %131, label %132, label %139
+
+132:
+  store i64 0, ptr %6, align 8
+  %133 = load ptr, ptr %81, align 8
+  %134 = call i32 %133(ptr %127, i32 4096, i64 8, ptr %6, ptr null)
+  %135 = load i64, ptr %6, align 8
+  %136 = and i64 %135, 4
+  %137 = icmp eq i64 %136, 0
+  %138 = zext i1 %137 to i32
+  br label %139
+
+139:
+  %140 = phi i32 [ %138, %132 ], [ 2, %126 ]
+  %141 = icmp eq i32 %140, %93
+  br i1 %141, label %142, label %175
+
+142:
+  %143 = load i32, ptr %85, align 4
+  %144 = icmp eq i32 %143, 16
+  br i1 %144, label %175, label %145
+
+145:
+  br i1 %97, label %146, label %169
+
+146:
+  %147 = load ptr, ptr %119, align 8
+  store ptr %147, ptr %3, align 8
+  store ptr @.str.50, ptr %4, align 8
+  store i32 0, ptr %5, align 4
+  %148 = load ptr, ptr %86, align 8
+  %149 = call ptr %148(ptr null, i32 1, ptr %3, ptr null, ptr null, ptr %5)
+  %150 = load i32, ptr %5, align 4
+  %151 = icmp eq i32 %150, 0
+  br i1 %151, label %152, label %157
+
+152:
+  %153 = load ptr, ptr %87, align 8
+  %154 = call ptr %153(ptr %149, i32 1, ptr %4, ptr null, ptr %5)
+  %155 = load i32, ptr %5, align 4
+  %156 = icmp eq i32 %155, 0
+  br i1 %156, label %158, label %157
+
+157:
+  br label %167
+
+158:
+  %159 = load ptr, ptr %88, align 8
+  %160 = call i32 %159(ptr %154, i32 1, ptr %3, ptr @.str, ptr null, ptr null)
+  store i32 %160, ptr %5, align 4
+  %161 = load ptr, ptr %89, align 8
+  %162 = call i32 %161(ptr %154)
+  %163 = load i32, ptr %5, align 4
+  %164 = icmp eq i32 %163, 0
+  br i1 %164, label %165, label %167
+
+165:
+  %166 = load i32, ptr %85, align 4
+  br label %169
+
+167:
+  %168 = load ptr, ptr %119, align 8
+  br label %175
+
+169:
+  %170 = phi i32 [ %166, %165 ], [ %143, %145 ]
+  %171 = load ptr, ptr %119, align 8
+  %172 = add nsw i32 %170, 1
+  store i32 %172, ptr %85, align 4
+  %173 = sext i32 %170 to i64
+  %174 = getelementptr inbounds %struct.Device, ptr %90, i64 %173
+  store ptr %171, ptr %174, align 8
+  br label %175
+
+175:
+  %176 = phi ptr [ %118, %123 ], [ %118, %139 ], [ %118, %142 ], [ %118, %169 ], [ %168, %167 ]
+  %177 = add nuw nsw i64 %117, 1
+  %178 = load i32, ptr %11, align 4
+  %179 = zext i32 %178 to i64
+  %180 = icmp samesign ult i64 %177, %179
+  %181 = icmp samesign ult i64 %117, 15
+  %182 = select i1 %180, i1 %181, i1 false
+  br i1 %182, label %116, label %183
+
+183:
+  %184 = phi ptr [ %107, %105 ], [ %176, %175 ]
+  %185 = add nuw nsw i64 %106, 1
+  %186 = load i32, ptr %10, align 4
+  %187 = zext i32 %186 to i64
+  %188 = icmp samesign ult i64 %185, %187
+  br i1 %188, label %105, label %100
+
+189:
+  %190 = load ptr, ptr %81, align 8
+  %191 = call i32 %190(ptr %102, i32 4139, i64 255, ptr %13, ptr null)
+  %192 = getelementptr inbounds nuw i8, ptr %13, i64 255
+  store i8 0, ptr %192, align 1
+  br label %193
+
+193:
+  %194 = phi ptr [ @.str.18, %189 ], [ @.str, %98 ]
+  %195 = phi ptr [ @.str.17, %189 ], [ @.str, %98 ]
+  %196 = getelementptr inbounds nuw i8, ptr %0, i64 8
+  %197 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %196, i64 512, ptr @.str.16, ptr %195, ptr %13, ptr %194)
+  %198 = getelementptr inbounds nuw i8, ptr %0, i64 26336
+  store i64 17592186044416, ptr %198, align 8
+  br label %199
+
+199:
+  ret void
+}
+
+define internal i32 @opencl_open(ptr %0, i32 %1) {
+  %3 = alloca i64, align 8
+  %4 = alloca i64, align 8
+  %5 = alloca i32, align 4
+  %6 = alloca [4096 x i8], align 16
+  %7 = alloca [4096 x i8], align 16
+  %8 = getelementptr inbounds nuw i8, ptr %0, i64 840
+  %9 = sext i32 %1 to i64
+  %10 = getelementptr inbounds %struct.Device, ptr %8, i64 %9
+  store i32 0, ptr %5, align 4
+  %11 = getelementptr inbounds nuw i8, ptr %0, i64 704
+  %12 = load ptr, ptr %11, align 8
+  %13 = call ptr %12(ptr null, i32 1, ptr %10, ptr null, ptr null, ptr %5)
+  %14 = load i32, ptr %5, align 4
+  %15 = icmp eq i32 %14, 0
+  br i1 %15, label %31, label %16
+
+16:
+  %17 = icmp ugt i32 %14, -15
+  br i1 %17, label %21, label %18
+
+18:
+  %19 = add i32 %14, 63
+  %20 = icmp ult i32 %19, 34
+  br i1 %20, label %21, label %28
+
+21:
+  %22 = phi i32 [ 0, %16 ], [ -30, %18 ]
+  %23 = phi ptr [ @OPENCL_ERRORS, %16 ], [ @OPENCL_INVALID, %18 ]
+  %24 = sub nsw i32 %22, %14
+  %25 = zext nneg i32 %24 to i64
+  %26 = getelementptr inbounds nuw ptr, ptr %23, i64 %25
+  %27 = load ptr, ptr %26, align 8
+  br label %28
+
+28:
+  %29 = phi ptr [ @.str.121, %18 ], [ %27, %21 ]
+  %30 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %6, i64 4096, ptr @.str.51, ptr %29, i32 %14)
+  call fastcc void @report(ptr @.str.4, ptr %6)
+  br label %70
+
+31:
+  %32 = getelementptr inbounds nuw i8, ptr %0, i64 712
+  %33 = load ptr, ptr %32, align 8
+  %34 = load ptr, ptr %10, align 8
+  %35 = call ptr %33(ptr %13, ptr %34, i64 2, ptr %5)
+  %36 = getelementptr inbounds nuw i8, ptr %10, i64 16
+  store ptr %35, ptr %36, align 8
+  %37 = load i32, ptr %5, align 4
+  %38 = icmp eq i32 %37, 0
+  br i1 %38, label %54, label %39
+
+39:
+  %40 = icmp ugt i32 %37, -15
+  br i1 %40, label %44, label %41
+
+41:
+  %42 = add i32 %37, 63
+  %43 = icmp ult i32 %42, 34
+  br i1 %43, label %44, label %51
+
+44:
+  %45 = phi i32 [ 0, %39 ], [ -30, %41 ]
+  %46 = phi ptr [ @OPENCL_ERRORS, %39 ], [ @OPENCL_INVALID, %41 ]
+  %47 = sub nsw i32 %45, %37
+  %48 = zext nneg i32 %47 to i64
+  %49 = getelementptr inbounds nuw ptr, ptr %46, i64 %48
+  %50 = load ptr, ptr %49, align 8
+  br label %51
+
+51:
+  %52 = phi ptr [ @.str.121, %41 ], [ %50, %44 ]
+  %53 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %7, i64 4096, ptr @.str.52, ptr %52, i32 %37)
+  call fastcc void @report(ptr @.str.4, ptr %7)
+  br label %70
+
+54:
+  %55 = load ptr, ptr %10, align 8
+  store i64 0, ptr %4, align 8
+  %56 = getelementptr inbounds nuw i8, ptr %0, i64 536
+  %57 = load ptr, ptr %56, align 8
+  %58 = call i32 %57(ptr %55, i32 4096, i64 8, ptr %4, ptr null)
+  %59 = load i64, ptr %4, align 8
+  %60 = and i64 %59, 4
+  %61 = icmp eq i64 %60, 0
+  %62 = load ptr, ptr %10, align 8
+  store i64 0, ptr %3, align 8
+  %63 = load ptr, ptr %56, align 8
+  %64 = call i32 %63(ptr %62, i32 4127, i64 8, ptr %3, ptr null)
+  %65 = load i64, ptr %3, align 8
+  %66 = lshr i64 %65, 2
+  %67 = select i1 %61, i64 67108864, i64 %66
+  %68 = getelementptr inbounds nuw i8, ptr %10, i64 1576
+  store i64 %67, ptr %68, align 8
+  %69 = getelementptr inbounds nuw i8, ptr %10, i64 8
+  store ptr %13, ptr %69, align 8
+  br label %70
+
+70:
+  %71 = phi i32 [ -1, %28 ], [ -1, %51 ], [ 0, %54 ]
+  ret i32 %71
+}
+
+define internal i32 @opencl_allocate(ptr %0, ptr %1) {
+  %3 = alloca i32, align 4
+  %4 = alloca [4096 x i8], align 16
+  store i32 0, ptr %3, align 4
+  %5 = getelementptr inbounds nuw i8, ptr %1, i64 16
+  %6 = load i32, ptr %5, align 8
+  %7 = sext i32 %6 to i64
+  %8 = getelementptr %struct.Device, ptr %0, i64 %7
+  %9 = getelementptr i8, ptr %8, i64 848
+  %10 = load ptr, ptr %9, align 8
+  %11 = getelementptr inbounds nuw i8, ptr %0, i64 720
+  %12 = load ptr, ptr %11, align 8
+  %13 = getelementptr inbounds nuw i8, ptr %1, i64 8
+  %14 = load i64, ptr %13, align 8
+  %15 = call ptr %12(ptr %10, i64 1, i64 %14, ptr null, ptr %3)
+  %16 = getelementptr inbounds nuw i8, ptr %1, i64 32
+  store ptr %15, ptr %16, align 8
+  %17 = load i32, ptr %3, align 4
+  switch i32 %17, label %18 [
+    i32 -4, label %41
+    i32 -5, label %41
+    i32 -6, label %41
+    i32 -61, label %41
+    i32 0, label %34
+  ]
+
+18:
+  %19 = add i32 %17, 14
+  %20 = icmp ult i32 %19, 15
+  br i1 %20, label %24, label %21
+
+21:
+  %22 = add i32 %17, 63
+  %23 = icmp ult i32 %22, 34
+  br i1 %23, label %24, label %31
+
+24:
+  %25 = phi i32 [ 0, %18 ], [ -30, %21 ]
+  %26 = phi ptr [ @OPENCL_ERRORS, %18 ], [ @OPENCL_INVALID, %21 ]
+  %27 = sub nsw i32 %25, %17
+  %28 = zext nneg i32 %27 to i64
+  %29 = getelementptr inbounds nuw ptr, ptr %26, i64 %28
+  %30 = load ptr, ptr %29, align 8
+  br label %31
+
+31:
+  %32 = phi ptr [ @.str.121, %21 ], [ %30, %24 ]
+  %33 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %4, i64 4096, ptr @.str.53, ptr %32, i32 %17)
+  call fastcc void @report(ptr @.str.4, ptr %4)
+  br label %41
+
+34:
+  %35 = load i64, ptr %13, align 8
+  %36 = getelementptr inbounds nuw i8, ptr %0, i64 26336
+  %37 = load i64, ptr %36, align 8
+  %38 = add i64 %35, 4095
+  %39 = and i64 %38, -4096
+  %40 = add i64 %39, %37
+  store i64 %40, ptr %36, align 8
+  store i64 %37, ptr %1, align 8
+  br label %41
+
+41:
+  %42 = phi i32 [ 0, %34 ], [ -1, %31 ], [ -2, %2 ], [ -2, %2 ], [ -2, %2 ], [ -2, %2 ]
+  ret i32 %42
+}
+
+define internal void @opencl_release(ptr %0, ptr %1) {
+  %3 = getelementptr inbounds nuw i8, ptr %1, i64 40
+  %4 = load ptr, ptr %3, align 8
+  %5 = icmp eq ptr %4, null
+  br i1 %5, label %18, label %6
+
+6:
+  %7 = getelementptr inbounds nuw i8, ptr %0, i64 544
+  br label %8
+
+8:
+  %9 = phi ptr [ %4, %6 ], [ %16, %8 ]
+  %10 = getelementptr inbounds nuw i8, ptr %9, i64 16
+  %11 = load ptr, ptr %10, align 8
+  store ptr %11, ptr %3, align 8
+  %12 = load ptr, ptr %7, align 8
+  %13 = getelementptr inbounds nuw i8, ptr %9, i64 8
+  %14 = load ptr, ptr %13, align 8
+  %15 = tail call i32 %12(ptr %14)
+  tail call void @free(ptr %9)
+  %16 = load ptr, ptr %3, align 8
+  %17 = icmp eq ptr %16, null
+  br i1 %17, label %18, label %8
+
+18:
+  %19 = getelementptr inbounds nuw i8, ptr %0, i64 544
+  %20 = load ptr, ptr %19, align 8
+  %21 = getelementptr inbounds nuw i8, ptr %1, i64 32
+  %22 = load ptr, ptr %21, align 8
+  %23 = tail call i32 %20(ptr %22)
+  ret void
+}
+
+define internal i32 @opencl_device_of(ptr %0, i64 %1, ptr %2) {
+  %4 = alloca [4096 x i8], align 16
+  %5 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %4, i64 4096, ptr @.str.54, i64 %1)
+  call fastcc void @report(ptr @.str.4, ptr %4)
+  ret i32 -1
+}
+
+define internal i32 @opencl_copy(ptr %0, i32 %1, ptr %2, ptr byval(%struct.Place) align 8 %3, ptr byval(%struct.Place) align 8 %4, i64 %5) {
+  %7 = alloca [4096 x i8], align 16
+  %8 = alloca [4096 x i8], align 16
+  %9 = alloca [4096 x i8], align 16
+  %10 = getelementptr inbounds nuw i8, ptr %3, i64 8
+  %11 = load i32, ptr %10, align 8
+  %12 = icmp eq i32 %11, 0
+  br i1 %12, label %13, label %23
+
+13:
+  %14 = load ptr, ptr %3, align 8
+  %15 = ptrtoint ptr %14 to i64
+  %16 = getelementptr inbounds nuw i8, ptr %3, i64 16
+  %17 = load ptr, ptr %16, align 8
+  %18 = load i64, ptr %17, align 8
+  %19 = sub i64 %15, %18
+  %20 = getelementptr inbounds nuw i8, ptr %4, i64 8
+  %21 = load i32, ptr %20, align 8
+  %22 = icmp eq i32 %21, 0
+  br i1 %22, label %84, label %30
+
+23:
+  %24 = getelementptr inbounds nuw i8, ptr %4, i64 8
+  %25 = load i32, ptr %24, align 8
+  %26 = icmp eq i32 %25, 0
+  br i1 %26, label %55, label %27
+
+27:
+  %28 = getelementptr inbounds nuw i8, ptr %3, i64 16
+  %29 = load ptr, ptr %28, align 8
+  br label %30
+
+30:
+  %31 = phi ptr [ %17, %13 ], [ %29, %27 ]
+  %32 = phi i64 [ %19, %13 ], [ 0, %27 ]
+  %33 = getelementptr inbounds nuw i8, ptr %0, i64 568
+  %34 = load ptr, ptr %33, align 8
+  %35 = getelementptr inbounds nuw i8, ptr %31, i64 32
+  %36 = load ptr, ptr %35, align 8
+  %37 = load ptr, ptr %4, align 8
+  %38 = tail call i32 %34(ptr %2, ptr %36, i32 1, i64 %32, i64 %5, ptr %37, i32 0, ptr null, ptr null)
+  %39 = icmp eq i32 %38, 0
+  br i1 %39, label %114, label %40
+
+40:
+  %41 = icmp ugt i32 %38, -15
+  br i1 %41, label %45, label %42
+
+42:
+  %43 = add i32 %38, 63
+  %44 = icmp ult i32 %43, 34
+  br i1 %44, label %45, label %52
+
+45:
+  %46 = phi i32 [ 0, %40 ], [ -30, %42 ]
+  %47 = phi ptr [ @OPENCL_ERRORS, %40 ], [ @OPENCL_INVALID, %42 ]
+  %48 = sub nsw i32 %46, %38
+  %49 = zext nneg i32 %48 to i64
+  %50 = getelementptr inbounds nuw ptr, ptr %47, i64 %49
+  %51 = load ptr, ptr %50, align 8
+  br label %52
+
+52:
+  %53 = phi ptr [ @.str.121, %42 ], [ %51, %45 ]
+  %54 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %7, i64 4096, ptr @.str.5, ptr @.str.26, ptr %53, i32 %38)
+  call fastcc void @report(ptr @.str.4, ptr %7)
+  br label %114
+
+55:
+  %56 = load ptr, ptr %4, align 8
+  %57 = ptrtoint ptr %56 to i64
+  %58 = getelementptr inbounds nuw i8, ptr %4, i64 16
+  %59 = load ptr, ptr %58, align 8
+  %60 = load i64, ptr %59, align 8
+  %61 = sub i64 %57, %60
+  %62 = getelementptr inbounds nuw i8, ptr %0, i64 576
+  %63 = load ptr, ptr %62, align 8
+  %64 = getelementptr inbounds nuw i8, ptr %59, i64 32
+  %65 = load ptr, ptr %64, align 8
+  %66 = load ptr, ptr %3, align 8
+  %67 = tail call i32 %63(ptr %2, ptr %65, i32 1, i64 %61, i64 %5, ptr %66, i32 0, ptr null, ptr null)
+  %68 = icmp eq i32 %67, 0
+  br i1 %68, label %114, label %69
+
+69:
+  %70 = icmp ugt i32 %67, -15
+  br i1 %70, label %74, label %71
+
+71:
+  %72 = add i32 %67, 63
+  %73 = icmp ult i32 %72, 34
+  br i1 %73, label %74, label %81
+
+74:
+  %75 = phi i32 [ 0, %69 ], [ -30, %71 ]
+  %76 = phi ptr [ @OPENCL_ERRORS, %69 ], [ @OPENCL_INVALID, %71 ]
+  %77 = sub nsw i32 %75, %67
+  %78 = zext nneg i32 %77 to i64
+  %79 = getelementptr inbounds nuw ptr, ptr %76, i64 %78
+  %80 = load ptr, ptr %79, align 8
+  br label %81
+
+81:
+  %82 = phi ptr [ @.str.121, %71 ], [ %80, %74 ]
+  %83 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %8, i64 4096, ptr @.str.5, ptr @.str.27, ptr %82, i32 %67)
+  call fastcc void @report(ptr @.str.4, ptr %8)
+  br label %114
+
+84:
+  %85 = load ptr, ptr %4, align 8
+  %86 = ptrtoint ptr %85 to i64
+  %87 = getelementptr inbounds nuw i8, ptr %4, i64 16
+  %88 = load ptr, ptr %87, align 8
+  %89 = load i64, ptr %88, align 8
+  %90 = sub i64 %86, %89
+  %91 = getelementptr inbounds nuw i8, ptr %0, i64 584
+  %92 = load ptr, ptr %91, align 8
+  %93 = getelementptr inbounds nuw i8, ptr %88, i64 32
+  %94 = load ptr, ptr %93, align 8
+  %95 = getelementptr inbounds nuw i8, ptr %17, i64 32
+  %96 = load ptr, ptr %95, align 8
+  %97 = tail call i32 %92(ptr %2, ptr %94, ptr %96, i64 %90, i64 %19, i64 %5, i32 0, ptr null, ptr null)
+  %98 = icmp eq i32 %97, 0
+  br i1 %98, label %114, label %99
+
+99:
+  %100 = icmp ugt i32 %97, -15
+  br i1 %100, label %104, label %101
+
+101:
+  %102 = add i32 %97, 63
+  %103 = icmp ult i32 %102, 34
+  br i1 %103, label %104, label %111
+
+104:
+  %105 = phi i32 [ 0, %99 ], [ -30, %101 ]
+  %106 = phi ptr [ @OPENCL_ERRORS, %99 ], [ @OPENCL_INVALID, %101 ]
+  %107 = sub nsw i32 %105, %97
+  %108 = zext nneg i32 %107 to i64
+  %109 = getelementptr inbounds nuw ptr, ptr %106, i64 %108
+  %110 = load ptr, ptr %109, align 8
+  br label %111
+
+111:
+  %112 = phi ptr [ @.str.121, %101 ], [ %110, %104 ]
+  %113 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %9, i64 4096, ptr @.str.5, ptr @.str.28, ptr %112, i32 %97)
+  call fastcc void @report(ptr @.str.4, ptr %9)
+  br label %114
+
+114:
+  %115 = phi i32 [ 0, %55 ], [ 0, %30 ], [ -1, %52 ], [ -1, %81 ], [ -1, %111 ], [ 0, %84 ]
+  ret i32 %115
+}
+
+define internal i32 @opencl_synchronize(ptr %0, i32 %1, ptr %2) {
+  %4 = alloca [4096 x i8], align 16
+  %5 = getelementptr inbounds nuw i8, ptr %0, i64 600
+  %6 = load ptr, ptr %5, align 8
+  %7 = icmp eq ptr %2, null
+  br i1 %7, label %8, label %13
+
+8:
+  %9 = sext i32 %1 to i64
+  %10 = getelementptr %struct.Device, ptr %0, i64 %9
+  %11 = getelementptr i8, ptr %10, i64 856
+  %12 = load ptr, ptr %11, align 8
+  br label %13
+
+13:
+  %14 = phi ptr [ %12, %8 ], [ %2, %3 ]
+  %15 = tail call i32 %6(ptr %14)
+  %16 = icmp eq i32 %15, 0
+  br i1 %16, label %32, label %17
+
+17:
+  %18 = icmp ugt i32 %15, -15
+  br i1 %18, label %22, label %19
+
+19:
+  %20 = add i32 %15, 63
+  %21 = icmp ult i32 %20, 34
+  br i1 %21, label %22, label %29
+
+22:
+  %23 = phi i32 [ 0, %17 ], [ -30, %19 ]
+  %24 = phi ptr [ @OPENCL_ERRORS, %17 ], [ @OPENCL_INVALID, %19 ]
+  %25 = sub nsw i32 %23, %15
+  %26 = zext nneg i32 %25 to i64
+  %27 = getelementptr inbounds nuw ptr, ptr %24, i64 %26
+  %28 = load ptr, ptr %27, align 8
+  br label %29
+
+29:
+  %30 = phi ptr [ @.str.121, %19 ], [ %28, %22 ]
+  %31 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %4, i64 4096, ptr @.str.5, ptr @.str.30, ptr %30, i32 %15)
+  call fastcc void @report(ptr @.str.4, ptr %4)
+  br label %32
+
+32:
+  %33 = phi i32 [ -1, %29 ], [ 0, %13 ]
+  ret i32 %33
+}
+
+define internal i32 @opencl_create_stream(ptr %0, i32 %1, ptr %2) {
+  %4 = alloca i32, align 4
+  %5 = alloca [4096 x i8], align 16
+  %6 = getelementptr inbounds nuw i8, ptr %0, i64 840
+  %7 = sext i32 %1 to i64
+  %8 = getelementptr inbounds %struct.Device, ptr %6, i64 %7
+  store i32 0, ptr %4, align 4
+  %9 = getelementptr inbounds nuw i8, ptr %0, i64 712
+  %10 = load ptr, ptr %9, align 8
+  %11 = getelementptr inbounds nuw i8, ptr %8, i64 8
+  %12 = load ptr, ptr %11, align 8
+  %13 = load ptr, ptr %8, align 8
+  %14 = call ptr %10(ptr %12, ptr %13, i64 2, ptr %4)
+  store ptr %14, ptr %2, align 8
+  %15 = load i32, ptr %4, align 4
+  %16 = icmp eq i32 %15, 0
+  br i1 %16, label %32, label %17
+
+17:
+  %18 = icmp ugt i32 %15, -15
+  br i1 %18, label %22, label %19
+
+19:
+  %20 = add i32 %15, 63
+  %21 = icmp ult i32 %20, 34
+  br i1 %21, label %22, label %29
+
+22:
+  %23 = phi i32 [ 0, %17 ], [ -30, %19 ]
+  %24 = phi ptr [ @OPENCL_ERRORS, %17 ], [ @OPENCL_INVALID, %19 ]
+  %25 = sub nsw i32 %23, %15
+  %26 = zext nneg i32 %25 to i64
+  %27 = getelementptr inbounds nuw ptr, ptr %24, i64 %26
+  %28 = load ptr, ptr %27, align 8
+  br label %29
+
+29:
+  %30 = phi ptr [ @.str.121, %19 ], [ %28, %22 ]
+  %31 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %5, i64 4096, ptr @.str.52, ptr %30, i32 %15)
+  call fastcc void @report(ptr @.str.4, ptr %5)
+  br label %32
+
+32:
+  %33 = phi i32 [ -1, %29 ], [ 0, %3 ]
+  ret i32 %33
+}
+
+define internal i32 @opencl_destroy_stream(ptr %0, i32 %1, ptr %2) {
+  %4 = alloca [4096 x i8], align 16
+  %5 = getelementptr inbounds nuw i8, ptr %0, i64 608
+  %6 = load ptr, ptr %5, align 8
+  %7 = tail call i32 %6(ptr %2)
+  %8 = icmp eq i32 %7, 0
+  br i1 %8, label %24, label %9
+
+9:
+  %10 = icmp ugt i32 %7, -15
+  br i1 %10, label %14, label %11
+
+11:
+  %12 = add i32 %7, 63
+  %13 = icmp ult i32 %12, 34
+  br i1 %13, label %14, label %21
+
+14:
+  %15 = phi i32 [ 0, %9 ], [ -30, %11 ]
+  %16 = phi ptr [ @OPENCL_ERRORS, %9 ], [ @OPENCL_INVALID, %11 ]
+  %17 = sub nsw i32 %15, %7
+  %18 = zext nneg i32 %17 to i64
+  %19 = getelementptr inbounds nuw ptr, ptr %16, i64 %18
+  %20 = load ptr, ptr %19, align 8
+  br label %21
+
+21:
+  %22 = phi ptr [ @.str.121, %11 ], [ %20, %14 ]
+  %23 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %4, i64 4096, ptr @.str.5, ptr @.str.31, ptr %22, i32 %7)
+  call fastcc void @report(ptr @.str.4, ptr %4)
+  br label %24
+
+24:
+  %25 = phi i32 [ -1, %21 ], [ 0, %3 ]
+  ret i32 %25
+}
+
+define internal i32 @opencl_wait(ptr %0, i32 %1, ptr %2, ptr %3) {
+  %5 = alloca ptr, align 8
+  %6 = alloca [4096 x i8], align 16
+  %7 = alloca [4096 x i8], align 16
+  %8 = sext i32 %1 to i64
+  %9 = getelementptr %struct.Device, ptr %0, i64 %8
+  %10 = getelementptr i8, ptr %9, i64 856
+  %11 = load ptr, ptr %10, align 8
+  store ptr null, ptr %5, align 8
+  %12 = icmp eq ptr %3, null
+  %13 = select i1 %12, ptr %11, ptr %3
+  %14 = getelementptr inbounds nuw i8, ptr %0, i64 616
+  %15 = load ptr, ptr %14, align 8
+  %16 = call i32 %15(ptr %13, i32 0, ptr null, ptr %5)
+  %17 = icmp eq i32 %16, 0
+  br i1 %17, label %33, label %18
+
+18:
+  %19 = icmp ugt i32 %16, -15
+  br i1 %19, label %23, label %20
+
+20:
+  %21 = add i32 %16, 63
+  %22 = icmp ult i32 %21, 34
+  br i1 %22, label %23, label %30
+
+23:
+  %24 = phi i32 [ 0, %18 ], [ -30, %20 ]
+  %25 = phi ptr [ @OPENCL_ERRORS, %18 ], [ @OPENCL_INVALID, %20 ]
+  %26 = sub nsw i32 %24, %16
+  %27 = zext nneg i32 %26 to i64
+  %28 = getelementptr inbounds nuw ptr, ptr %25, i64 %27
+  %29 = load ptr, ptr %28, align 8
+  br label %30
+
+30:
+  %31 = phi ptr [ @.str.121, %20 ], [ %29, %23 ]
+  %32 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %6, i64 4096, ptr @.str.5, ptr @.str.32, ptr %31, i32 %16)
+  call fastcc void @report(ptr @.str.4, ptr %6)
+  br label %64
+
+33:
+  %34 = icmp eq ptr %2, null
+  %35 = select i1 %34, ptr %11, ptr %2
+  %36 = getelementptr inbounds nuw i8, ptr %0, i64 592
+  %37 = load ptr, ptr %36, align 8
+  %38 = call i32 %37(ptr %13)
+  %39 = getelementptr inbounds nuw i8, ptr %0, i64 624
+  %40 = load ptr, ptr %39, align 8
+  %41 = call i32 %40(ptr %35, i32 1, ptr %5, ptr null)
+  %42 = icmp eq i32 %41, 0
+  br i1 %42, label %58, label %43
+
+43:
+  %44 = icmp ugt i32 %41, -15
+  br i1 %44, label %48, label %45
+
+45:
+  %46 = add i32 %41, 63
+  %47 = icmp ult i32 %46, 34
+  br i1 %47, label %48, label %55
+
+48:
+  %49 = phi i32 [ 0, %43 ], [ -30, %45 ]
+  %50 = phi ptr [ @OPENCL_ERRORS, %43 ], [ @OPENCL_INVALID, %45 ]
+  %51 = sub nsw i32 %49, %41
+  %52 = zext nneg i32 %51 to i64
+  %53 = getelementptr inbounds nuw ptr, ptr %50, i64 %52
+  %54 = load ptr, ptr %53, align 8
+  br label %55
+
+55:
+  %56 = phi ptr [ @.str.121, %45 ], [ %54, %48 ]
+  %57 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %7, i64 4096, ptr @.str.5, ptr @.str.33, ptr %56, i32 %41)
+  call fastcc void @report(ptr @.str.4, ptr %7)
+  br label %58
+
+58:
+  %59 = phi i32 [ -1, %55 ], [ 0, %33 ]
+  %60 = getelementptr inbounds nuw i8, ptr %0, i64 648
+  %61 = load ptr, ptr %60, align 8
+  %62 = load ptr, ptr %5, align 8
+  %63 = call i32 %61(ptr %62)
+  br label %64
+
+64:
+  %65 = phi i32 [ %59, %58 ], [ -1, %30 ]
+  ret i32 %65
+}
+
+define internal i32 @opencl_record(ptr %0, i32 %1, ptr %2, ptr %3) {
+  %5 = alloca [4096 x i8], align 16
+  %6 = alloca [4096 x i8], align 16
+  %7 = getelementptr inbounds nuw i8, ptr %0, i64 616
+  %8 = load ptr, ptr %7, align 8
+  %9 = tail call i32 %8(ptr %2, i32 0, ptr null, ptr %3)
+  %10 = icmp eq i32 %9, 0
+  br i1 %10, label %26, label %11
+
+11:
+  %12 = icmp ugt i32 %9, -15
+  br i1 %12, label %16, label %13
+
+13:
+  %14 = add i32 %9, 63
+  %15 = icmp ult i32 %14, 34
+  br i1 %15, label %16, label %23
+
+16:
+  %17 = phi i32 [ 0, %11 ], [ -30, %13 ]
+  %18 = phi ptr [ @OPENCL_ERRORS, %11 ], [ @OPENCL_INVALID, %13 ]
+  %19 = sub nsw i32 %17, %9
+  %20 = zext nneg i32 %19 to i64
+  %21 = getelementptr inbounds nuw ptr, ptr %18, i64 %20
+  %22 = load ptr, ptr %21, align 8
+  br label %23
+
+23:
+  %24 = phi ptr [ @.str.121, %13 ], [ %22, %16 ]
+  %25 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %5, i64 4096, ptr @.str.5, ptr @.str.32, ptr %24, i32 %9)
+  call fastcc void @report(ptr @.str.4, ptr %5)
+  br label %46
+
+26:
+  %27 = getelementptr inbounds nuw i8, ptr %0, i64 592
+  %28 = load ptr, ptr %27, align 8
+  %29 = tail call i32 %28(ptr %2)
+  %30 = icmp eq i32 %29, 0
+  br i1 %30, label %46, label %31
+
+31:
+  %32 = icmp ugt i32 %29, -15
+  br i1 %32, label %36, label %33
+
+33:
+  %34 = add i32 %29, 63
+  %35 = icmp ult i32 %34, 34
+  br i1 %35, label %36, label %43
+
+36:
+  %37 = phi i32 [ 0, %31 ], [ -30, %33 ]
+  %38 = phi ptr [ @OPENCL_ERRORS, %31 ], [ @OPENCL_INVALID, %33 ]
+  %39 = sub nsw i32 %37, %29
+  %40 = zext nneg i32 %39 to i64
+  %41 = getelementptr inbounds nuw ptr, ptr %38, i64 %40
+  %42 = load ptr, ptr %41, align 8
+  br label %43
+
+43:
+  %44 = phi ptr [ @.str.121, %33 ], [ %42, %36 ]
+  %45 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %6, i64 4096, ptr @.str.5, ptr @.str.29, ptr %44, i32 %29)
+  call fastcc void @report(ptr @.str.4, ptr %6)
+  br label %46
+
+46:
+  %47 = phi i32 [ -1, %23 ], [ -1, %43 ], [ 0, %26 ]
+  ret i32 %47
+}
+
+define internal i32 @opencl_elapsed(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
+  %6 = alloca [2 x ptr], align 16
+  %7 = alloca [2 x i64], align 16
+  %8 = alloca [4096 x i8], align 16
+  %9 = alloca [4096 x i8], align 16
+  store ptr %2, ptr %6, align 16
+  %10 = getelementptr inbounds nuw i8, ptr %6, i64 8
+  store ptr %3, ptr %10, align 8
+  call void @llvm.memset.p0.i64(ptr align 16 %7, i8 0, i64 16, i1 false)
+  %11 = getelementptr inbounds nuw i8, ptr %0, i64 632
+  %12 = load ptr, ptr %11, align 8
+  %13 = call i32 %12(i32 2, ptr %6)
+  %14 = icmp eq i32 %13, 0
+  %15 = getelementptr inbounds nuw i8, ptr %7, i64 8
+  %16 = getelementptr inbounds nuw i8, ptr %6, i64 8
+  %17 = getelementptr inbounds nuw i8, ptr %6, i64 8
+  br i1 %14, label %33, label %18
+
+18:
+  %19 = icmp ugt i32 %13, -15
+  br i1 %19, label %23, label %20
+
+20:
+  %21 = add i32 %13, 63
+  %22 = icmp ult i32 %21, 34
+  br i1 %22, label %23, label %30
+
+23:
+  %24 = phi i32 [ 0, %18 ], [ -30, %20 ]
+  %25 = phi ptr [ @OPENCL_ERRORS, %18 ], [ @OPENCL_INVALID, %20 ]
+  %26 = sub nsw i32 %24, %13
+  %27 = zext nneg i32 %26 to i64
+  %28 = getelementptr inbounds nuw ptr, ptr %25, i64 %27
+  %29 = load ptr, ptr %28, align 8
+  br label %30
+
+30:
+  %31 = phi ptr [ @.str.121, %20 ], [ %29, %23 ]
+  %32 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %8, i64 4096, ptr @.str.5, ptr @.str.34, ptr %31, i32 %13)
+  call fastcc void @report(ptr @.str.4, ptr %8)
+  br label %33
+
+33:
+  %34 = phi i32 [ -1, %30 ], [ 0, %5 ]
+  %35 = getelementptr inbounds nuw i8, ptr %0, i64 640
+  %36 = getelementptr inbounds nuw i8, ptr %0, i64 648
+  br label %42
+
+37:
+  %38 = getelementptr inbounds nuw i8, ptr %7, i64 8
+  %39 = load i64, ptr %38, align 8
+  %40 = load i64, ptr %7, align 16
+  %41 = sub i64 %39, %40
+  store i64 %41, ptr %4, align 8
+  ret i32 %70
+
+42:
+  %43 = phi i1 [ true, %33 ], [ false, %69 ]
+  %44 = phi ptr [ %7, %33 ], [ %15, %69 ]
+  %45 = phi ptr [ %6, %33 ], [ %16, %69 ]
+  %46 = phi ptr [ %6, %33 ], [ %17, %69 ]
+  %47 = phi i32 [ %34, %33 ], [ %70, %69 ]
+  %48 = icmp eq i32 %47, 0
+  br i1 %48, label %49, label %69
+
+49:
+  %50 = load ptr, ptr %35, align 8
+  %51 = load ptr, ptr %45, align 8
+  %52 = call i32 %50(ptr %51, i32 4739, i64 8, ptr %44, ptr null)
+  %53 = icmp eq i32 %52, 0
+  br i1 %53, label %69, label %54
+
+54:
+  %55 = icmp ugt i32 %52, -15
+  br i1 %55, label %59, label %56
+
+56:
+  %57 = add i32 %52, 63
+  %58 = icmp ult i32 %57, 34
+  br i1 %58, label %59, label %66
+
+59:
+  %60 = phi i32 [ 0, %54 ], [ -30, %56 ]
+  %61 = phi ptr [ @OPENCL_ERRORS, %54 ], [ @OPENCL_INVALID, %56 ]
+  %62 = sub nsw i32 %60, %52
+  %63 = zext nneg i32 %62 to i64
+  %64 = getelementptr inbounds nuw ptr, ptr %61, i64 %63
+  %65 = load ptr, ptr %64, align 8
+  br label %66
+
+66:
+  %67 = phi ptr [ @.str.121, %56 ], [ %65, %59 ]
+  %68 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %9, i64 4096, ptr @.str.5, ptr @.str.35, ptr %67, i32 %52)
+  call fastcc void @report(ptr @.str.4, ptr %9)
+  br label %69
+
+69:
+  %70 = phi i32 [ -1, %42 ], [ -1, %66 ], [ 0, %49 ]
+  %71 = load ptr, ptr %36, align 8
+  %72 = load ptr, ptr %46, align 8
+  %73 = call i32 %71(ptr %72)
+  br i1 %43, label %42, label %37
+}
+
+define internal i32 @opencl_compile(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4, ptr %5) {
+  %7 = alloca ptr, align 8
+  %8 = alloca [4096 x i8], align 16
+  %9 = alloca [256 x i8], align 16
+  %10 = alloca ptr, align 8
+  %11 = alloca i32, align 4
+  %12 = alloca [4096 x i8], align 16
+  %13 = alloca i64, align 8
+  %14 = alloca [4096 x i8], align 16
+  store ptr %2, ptr %10, align 8
+  %15 = getelementptr inbounds nuw i8, ptr %0, i64 840
+  %16 = sext i32 %1 to i64
+  %17 = getelementptr inbounds %struct.Device, ptr %15, i64 %16
+  store i32 0, ptr %11, align 4
+  %18 = getelementptr inbounds nuw i8, ptr %0, i64 736
+  %19 = load ptr, ptr %18, align 8
+  %20 = getelementptr inbounds nuw i8, ptr %17, i64 8
+  %21 = load ptr, ptr %20, align 8
+  %22 = call ptr %19(ptr %21, i32 1, ptr %10, ptr null, ptr %11)
+  %23 = load i32, ptr %11, align 4
+  %24 = icmp eq i32 %23, 0
+  br i1 %24, label %40, label %25
+
+25:
+  %26 = icmp ugt i32 %23, -15
+  br i1 %26, label %30, label %27
+
+27:
+  %28 = add i32 %23, 63
+  %29 = icmp ult i32 %28, 34
+  br i1 %29, label %30, label %37
+
+30:
+  %31 = phi i32 [ 0, %25 ], [ -30, %27 ]
+  %32 = phi ptr [ @OPENCL_ERRORS, %25 ], [ @OPENCL_INVALID, %27 ]
+  %33 = sub nsw i32 %31, %23
+  %34 = zext nneg i32 %33 to i64
+  %35 = getelementptr inbounds nuw ptr, ptr %32, i64 %34
+  %36 = load ptr, ptr %35, align 8
+  br label %37
+
+37:
+  %38 = phi ptr [ @.str.121, %27 ], [ %36, %30 ]
+  %39 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 4096, ptr @.str.55, ptr %38, i32 %23)
+  call fastcc void @report(ptr @.str.4, ptr %12)
+  br label %169
+
+40:
+  %41 = load ptr, ptr %17, align 8
+  store i8 0, ptr %9, align 16
+  %42 = getelementptr inbounds nuw i8, ptr %0, i64 536
+  %43 = load ptr, ptr %42, align 8
+  %44 = call i32 %43(ptr %41, i32 4139, i64 255, ptr %9, ptr null)
+  %45 = getelementptr inbounds nuw i8, ptr %9, i64 255
+  store i8 0, ptr %45, align 1
+  %46 = call fastcc i32 @contains(ptr %9, ptr @.str.49)
+  %47 = icmp eq i32 %46, 0
+  %48 = select i1 %47, ptr @.str, ptr @.str.56
+  %49 = getelementptr inbounds nuw i8, ptr %0, i64 656
+  %50 = load ptr, ptr %49, align 8
+  %51 = call i32 %50(ptr %22, i32 1, ptr %17, ptr %48, ptr null, ptr null)
+  store i32 %51, ptr %11, align 4
+  %52 = icmp eq i32 %51, 0
+  br i1 %52, label %141, label %53
+
+53:
+  store i64 0, ptr %13, align 8
+  %54 = getelementptr inbounds nuw i8, ptr %0, i64 664
+  %55 = load ptr, ptr %54, align 8
+  %56 = load ptr, ptr %17, align 8
+  %57 = call i32 %55(ptr %22, ptr %56, i32 4483, i64 0, ptr null, ptr %13)
+  %58 = load i64, ptr %13, align 8
+  %59 = add i64 %58, 1
+  %60 = call ptr @calloc(i64 %59, i64 1)
+  %61 = icmp eq ptr %60, null
+  br i1 %61, label %68, label %62
+
+62:
+  %63 = load ptr, ptr %54, align 8
+  %64 = load ptr, ptr %17, align 8
+  %65 = load i64, ptr %13, align 8
+  %66 = call i32 %63(ptr %22, ptr %64, i32 4483, i64 %65, ptr %60, ptr null)
+  %67 = load ptr, ptr %10, align 8
+  br label %83
+
+68:
+  %69 = load ptr, ptr %10, align 8
+  %70 = load i32, ptr %11, align 4
+  %71 = add i32 %70, 14
+  %72 = icmp ult i32 %71, 15
+  br i1 %72, label %76, label %73
+
+73:
+  %74 = add i32 %70, 63
+  %75 = icmp ult i32 %74, 34
+  br i1 %75, label %76, label %83
+
+76:
+  %77 = phi i32 [ 0, %68 ], [ -30, %73 ]
+  %78 = phi ptr [ @OPENCL_ERRORS, %68 ], [ @OPENCL_INVALID, %73 ]
+  %79 = sub nsw i32 %77, %70
+  %80 = zext nneg i32 %79 to i64
+  %81 = getelementptr inbounds nuw ptr, ptr %78, i64 %80
+  %82 = load ptr, ptr %81, align 8
+  br label %83
+
+83:
+  %84 = phi ptr [ %67, %62 ], [ %69, %73 ], [ %69, %76 ]
+  %85 = phi ptr [ %60, %62 ], [ @.str.121, %73 ], [ %82, %76 ]
+  %86 = call ptr @strstr(ptr %85, ptr @.str.58)
+  %87 = icmp ult ptr %85, %86
+  br i1 %87, label %88, label %136
+
+88:
+  %89 = phi ptr [ %103, %102 ], [ %85, %83 ]
+  %90 = load i8, ptr %89, align 1
+  %91 = icmp eq i8 %90, 58
+  br i1 %91, label %92, label %102
+
+92:
+  %93 = getelementptr inbounds nuw i8, ptr %89, i64 1
+  %94 = call i64 @strtol(ptr %93, ptr %7, i32 10)
+  %95 = icmp sgt i64 %94, 0
+  br i1 %95, label %96, label %102
+
+96:
+  %97 = load ptr, ptr %7, align 8
+  %98 = load i8, ptr %97, align 1
+  %99 = icmp eq i8 %98, 58
+  %100 = icmp ult ptr %97, %86
+  %101 = and i1 %100, %99
+  br i1 %101, label %105, label %102
+
+102:
+  %103 = getelementptr inbounds nuw i8, ptr %89, i64 1
+  %104 = icmp eq ptr %103, %86
+  br i1 %104, label %136, label %88
+
+105:
+  %106 = icmp ne i64 %94, 1
+  %107 = icmp ne ptr %84, null
+  %108 = and i1 %107, %106
+  br i1 %108, label %117, label %111
+
+109:
+  %110 = select i1 %121, ptr %122, ptr null
+  br label %111
+
+111:
+  %112 = phi ptr [ %84, %105 ], [ %110, %109 ]
+  %113 = phi i1 [ %107, %105 ], [ %121, %109 ]
+  %114 = select i1 %113, ptr %112, ptr @.str
+  %115 = call ptr @strchr(ptr %114, i32 10)
+  %116 = icmp eq ptr %115, null
+  br i1 %116, label %130, label %126
+
+117:
+  %118 = phi ptr [ %122, %117 ], [ %84, %105 ]
+  %119 = phi i64 [ %123, %117 ], [ 1, %105 ]
+  %120 = call ptr @strchr(ptr %118, i32 10)
+  %121 = icmp ne ptr %120, null
+  %122 = getelementptr inbounds nuw i8, ptr %120, i64 1
+  %123 = add nuw nsw i64 %119, 1
+  %124 = icmp slt i64 %123, %94
+  %125 = select i1 %124, i1 %121, i1 false
+  br i1 %125, label %117, label %109
+
+126:
+  %127 = ptrtoint ptr %115 to i64
+  %128 = ptrtoint ptr %114 to i64
+  %129 = sub i64 %127, %128
+  br label %132
+
+130:
+  %131 = call i64 @strlen(ptr %114)
+  br label %132
+
+132:
+  %133 = phi i64 [ %129, %126 ], [ %131, %130 ]
+  %134 = call i64 @llvm.smin.i64(i64 %133, i64 500)
+  %135 = trunc i64 %134 to i32
+  br label %136
+
+136:
+  %137 = phi i64 [ %94, %132 ], [ 0, %83 ], [ 0, %102 ]
+  %138 = phi i32 [ %135, %132 ], [ 0, %83 ], [ 0, %102 ]
+  %139 = phi ptr [ %114, %132 ], [ @.str, %83 ], [ @.str, %102 ]
+  %140 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %8, i64 4096, ptr @.str.59, i64 %137, i32 %138, ptr %139, ptr %85)
+  call fastcc void @report(ptr @.str.4, ptr %8)
+  call void @free(ptr %60)
+  br label %162
+
+141:
+  %142 = getelementptr inbounds nuw i8, ptr %0, i64 744
+  %143 = load ptr, ptr %142, align 8
+  %144 = call ptr %143(ptr %22, ptr %4, ptr %11)
+  store ptr %144, ptr %5, align 8
+  %145 = load i32, ptr %11, align 4
+  %146 = icmp eq i32 %145, 0
+  br i1 %146, label %162, label %147
+
+147:
+  %148 = icmp ugt i32 %145, -15
+  br i1 %148, label %152, label %149
+
+149:
+  %150 = add i32 %145, 63
+  %151 = icmp ult i32 %150, 34
+  br i1 %151, label %152, label %159
+
+152:
+  %153 = phi i32 [ 0, %147 ], [ -30, %149 ]
+  %154 = phi ptr [ @OPENCL_ERRORS, %147 ], [ @OPENCL_INVALID, %149 ]
+  %155 = sub nsw i32 %153, %145
+  %156 = zext nneg i32 %155 to i64
+  %157 = getelementptr inbounds nuw ptr, ptr %154, i64 %156
+  %158 = load ptr, ptr %157, align 8
+  br label %159
+
+159:
+  %160 = phi ptr [ @.str.121, %149 ], [ %158, %152 ]
+  %161 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %14, i64 4096, ptr @.str.57, ptr %4, ptr %160)
+  call fastcc void @report(ptr @.str.4, ptr %14)
+  br label %162
+
+162:
+  %163 = getelementptr inbounds nuw i8, ptr %0, i64 672
+  %164 = load ptr, ptr %163, align 8
+  %165 = call i32 %164(ptr %22)
+  %166 = load i32, ptr %11, align 4
+  %167 = icmp ne i32 %166, 0
+  %168 = sext i1 %167 to i32
+  br label %169
+
+169:
+  %170 = phi i32 [ -1, %37 ], [ %168, %162 ]
+  ret i32 %170
+}
+
+define internal i32 @opencl_launch(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
+  %6 = alloca i64, align 8
+  %7 = alloca [2 x i64], align 16
+  %8 = alloca i32, align 4
+  %9 = alloca ptr, align 8
+  %10 = alloca [4096 x i8], align 16
+  %11 = alloca i64, align 8
+  %12 = alloca [3 x i64], align 16
+  %13 = getelementptr inbounds nuw i8, ptr %0, i64 840
+  %14 = sext i32 %1 to i64
+  %15 = getelementptr inbounds %struct.Device, ptr %13, i64 %14
+  %16 = load ptr, ptr %15, align 8
+  %17 = getelementptr inbounds nuw i8, ptr %4, i64 8
+  %18 = getelementptr inbounds nuw i8, ptr %4, i64 16
+  %19 = getelementptr inbounds nuw i8, ptr %0, i64 680
+  %20 = getelementptr inbounds nuw i8, ptr %7, i64 8
+  %21 = getelementptr inbounds nuw i8, ptr %0, i64 728
+  br label %22
+
+22:
+  %23 = phi i32 [ 0, %5 ], [ %116, %115 ]
+  %24 = load ptr, ptr %17, align 8
+  %25 = zext i32 %23 to i64
+  %26 = getelementptr inbounds nuw i8, ptr %24, i64 %25
+  %27 = load i8, ptr %26, align 1
+  switch i8 %27, label %28 [
+    i8 0, label %117
+    i8 58, label %117
+  ]
+
+28:
+  store i32 0, ptr %8, align 4
+  %29 = load i8, ptr %26, align 1
+  %30 = icmp eq i8 %29, 112
+  br i1 %30, label %31, label %104
+
+31:
+  %32 = load ptr, ptr %18, align 8
+  %33 = getelementptr inbounds nuw %struct.TilewrightValue, ptr %32, i64 %25
+  %34 = getelementptr inbounds nuw i8, ptr %33, i64 8
+  %35 = load i64, ptr %34, align 8
+  %36 = call fastcc ptr @block_of(ptr %0, i64 %35)
+  store ptr null, ptr %9, align 8
+  %37 = icmp eq i64 %35, 0
+  br i1 %37, label %99, label %38
+
+38:
+  %39 = icmp eq ptr %36, null
+  br i1 %39, label %40, label %42
+
+40:
+  %41 = call i32 @opencl_device_of(ptr poison, i64 %35, ptr poison)
+  br label %114
+
+42:
+  %43 = load i64, ptr %36, align 8
+  %44 = sub i64 %35, %43
+  %45 = icmp eq i64 %35, %43
+  br i1 %45, label %46, label %48
+
+46:
+  %47 = getelementptr inbounds nuw i8, ptr %36, i64 32
+  br label %79
+
+48:
+  %49 = getelementptr inbounds nuw i8, ptr %36, i64 40
+  %50 = load ptr, ptr %49, align 8
+  %51 = icmp eq ptr %50, null
+  br i1 %51, label %62, label %52
+
+52:
+  %53 = phi ptr [ %58, %56 ], [ %50, %48 ]
+  %54 = load i64, ptr %53, align 8
+  %55 = icmp eq i64 %54, %44
+  br i1 %55, label %60, label %56
+
+56:
+  %57 = getelementptr inbounds nuw i8, ptr %53, i64 16
+  %58 = load ptr, ptr %57, align 8
+  %59 = icmp eq ptr %58, null
+  br i1 %59, label %62, label %52
+
+60:
+  %61 = getelementptr inbounds nuw i8, ptr %53, i64 8
+  br label %79
+
+62:
+  store i64 %44, ptr %7, align 16
+  %63 = getelementptr inbounds nuw i8, ptr %36, i64 8
+  %64 = load i64, ptr %63, align 8
+  %65 = sub i64 %64, %44
+  store i64 %65, ptr %20, align 8
+  %66 = load ptr, ptr %21, align 8
+  %67 = getelementptr inbounds nuw i8, ptr %36, i64 32
+  %68 = load ptr, ptr %67, align 8
+  %69 = call ptr %66(ptr %68, i64 1, i32 4640, ptr %7, ptr %8)
+  %70 = load i32, ptr %8, align 4
+  %71 = icmp eq i32 %70, 0
+  br i1 %71, label %72, label %85
+
+72:
+  %73 = call ptr @calloc(i64 1, i64 24)
+  %74 = icmp eq ptr %73, null
+  br i1 %74, label %82, label %75
+
+75:
+  %76 = load ptr, ptr %49, align 8
+  store i64 %44, ptr %73, align 8
+  %77 = getelementptr inbounds nuw i8, ptr %73, i64 8
+  store ptr %69, ptr %77, align 8
+  %78 = getelementptr inbounds nuw i8, ptr %73, i64 16
+  store ptr %76, ptr %78, align 8
+  store ptr %73, ptr %49, align 8
+  br label %82
+
+79:
+  %80 = phi ptr [ %47, %46 ], [ %61, %60 ]
+  %81 = load ptr, ptr %80, align 8
+  store ptr %81, ptr %9, align 8
+  br label %99
+
+82:
+  %83 = phi ptr [ null, %72 ], [ %69, %75 ]
+  %84 = load i32, ptr %8, align 4
+  br label %85
+
+85:
+  %86 = phi i32 [ %84, %82 ], [ %70, %62 ]
+  %87 = phi ptr [ %83, %82 ], [ null, %62 ]
+  store ptr %87, ptr %9, align 8
+  switch i32 %86, label %102 [
+    i32 -13, label %88
+    i32 0, label %99
+  ]
+
+88:
+  store i64 0, ptr %6, align 8
+  %89 = getelementptr inbounds nuw i8, ptr %0, i64 536
+  %90 = load ptr, ptr %89, align 8
+  %91 = call i32 %90(ptr %16, i32 4121, i64 8, ptr %6, ptr null)
+  %92 = load i64, ptr %6, align 8
+  %93 = load ptr, ptr %4, align 8
+  %94 = add i32 %23, 1
+  %95 = load i64, ptr %36, align 8
+  %96 = sub i64 %35, %95
+  %97 = lshr i64 %92, 3
+  %98 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %10, i64 4096, ptr @.str.60, ptr %93, i32 %94, i64 %96, i64 %97)
+  call fastcc void @report(ptr @.str.4, ptr %10)
+  br label %114
+
+99:
+  %100 = load ptr, ptr %19, align 8
+  %101 = call i32 %100(ptr %3, i32 %23, i64 8, ptr %9)
+  br label %102
+
+102:
+  %103 = phi i32 [ %101, %99 ], [ %86, %85 ]
+  store i32 %103, ptr %8, align 4
+  br label %110
+
+104:
+  %105 = load ptr, ptr %18, align 8
+  %106 = getelementptr inbounds nuw %struct.TilewrightValue, ptr %105, i64 %25
+  %107 = call fastcc i64 @number_of(i8 %29, ptr %106, ptr %11)
+  %108 = load ptr, ptr %19, align 8
+  %109 = call i32 %108(ptr %3, i32 %23, i64 %107, ptr %11)
+  store i32 %109, ptr %8, align 4
+  br label %110
+
+110:
+  %111 = phi i32 [ %103, %102 ], [ %109, %104 ]
+  %112 = icmp eq i32 %111, 0
+  br i1 %112, label %115, label %113
+
+113:
+  call fastcc void @report_launch(ptr %0, i32 %1, ptr %3, ptr %4, ptr @.str.40, i32 %111)
+  br label %147
+
+114:
+  br label %147
+
+115:
+  %116 = add i32 %23, 1
+  br label %22
+
+117:
+  %118 = getelementptr inbounds nuw i8, ptr %4, i64 72
+  %119 = load i64, ptr %118, align 8
+  %120 = icmp eq i64 %119, 0
+  br i1 %120, label %126, label %121
+
+121:
+  %122 = load ptr, ptr %19, align 8
+  %123 = call i32 %122(ptr %3, i32 %23, i64 %119, ptr null)
+  %124 = icmp eq i32 %123, 0
+  br i1 %124, label %126, label %125
+
+125:
+  call fastcc void @report_launch(ptr %0, i32 %1, ptr %3, ptr %4, ptr @.str.40, i32 %123)
+  br label %148
+
+126:
+  %127 = getelementptr inbounds nuw i8, ptr %4, i64 24
+  %128 = getelementptr inbounds nuw i8, ptr %4, i64 48
+  br label %134
+
+129:
+  %130 = getelementptr inbounds nuw i8, ptr %0, i64 696
+  %131 = load ptr, ptr %130, align 8
+  %132 = call i32 %131(ptr %2, ptr %3, i32 3, ptr null, ptr %12, ptr %128, i32 0, ptr null, ptr null)
+  %133 = icmp eq i32 %132, 0
+  br i1 %133, label %145, label %144
+
+134:
+  %135 = phi i64 [ 0, %126 ], [ %142, %134 ]
+  %136 = getelementptr inbounds nuw i64, ptr %127, i64 %135
+  %137 = load i64, ptr %136, align 8
+  %138 = getelementptr inbounds nuw i64, ptr %128, i64 %135
+  %139 = load i64, ptr %138, align 8
+  %140 = mul i64 %139, %137
+  %141 = getelementptr inbounds nuw i64, ptr %12, i64 %135
+  store i64 %140, ptr %141, align 8
+  %142 = add nuw nsw i64 %135, 1
+  %143 = icmp eq i64 %142, 3
+  br i1 %143, label %129, label %134
+
+144:
+  call fastcc void @report_launch(ptr %0, i32 %1, ptr %3, ptr %4, ptr @.str.42, i32 %132)
+  br label %145
+
+145:
+  %146 = phi i32 [ -1, %144 ], [ 0, %129 ]
+  br label %148
+
+147:
+  br label %148
+
+148:
+  %149 = phi i32 [ -1, %147 ], [ %146, %145 ], [ -1, %125 ]
+  ret i32 %149
+}
+
+define internal i32 @opencl_property(ptr %0, i32 %1, i32 %2, ptr %3) {
+  %5 = alloca i64, align 8
+  %6 = alloca i64, align 8
+  %7 = alloca i64, align 8
+  %8 = alloca i64, align 8
+  %9 = alloca i64, align 8
+  %10 = alloca i64, align 8
+  %11 = alloca i64, align 8
+  %12 = alloca i64, align 8
+  %13 = alloca i64, align 8
+  %14 = alloca [64 x i8], align 16
+  %15 = alloca [3 x i64], align 16
+  %16 = getelementptr inbounds nuw i8, ptr %0, i64 840
+  %17 = sext i32 %1 to i64
+  %18 = getelementptr inbounds %struct.Device, ptr %16, i64 %17
+  call void @llvm.memset.p0.i64(ptr align 16 %15, i8 0, i64 24, i1 false)
+  switch i32 %2, label %110 [
+    i32 1, label %19
+    i32 2, label %25
+    i32 3, label %38
+    i32 4, label %44
+    i32 5, label %50
+    i32 6, label %56
+    i32 7, label %62
+    i32 10, label %74
+    i32 12, label %81
+    i32 13, label %81
+    i32 14, label %81
+    i32 15, label %90
+  ]
+
+19:
+  %20 = load ptr, ptr %18, align 8
+  store i64 0, ptr %13, align 8
+  %21 = getelementptr inbounds nuw i8, ptr %0, i64 536
+  %22 = load ptr, ptr %21, align 8
+  %23 = call i32 %22(ptr %20, i32 4100, i64 8, ptr %13, ptr null)
+  %24 = load i64, ptr %13, align 8
+  br label %108
+
+25:
+  %26 = load ptr, ptr %18, align 8
+  store i64 0, ptr %12, align 8
+  %27 = getelementptr inbounds nuw i8, ptr %0, i64 536
+  %28 = load ptr, ptr %27, align 8
+  %29 = call i32 %28(ptr %26, i32 16387, i64 8, ptr %12, ptr null)
+  %30 = load i64, ptr %12, align 8
+  store i64 %30, ptr %3, align 8
+  %31 = icmp eq i64 %30, 0
+  br i1 %31, label %32, label %110
+
+32:
+  %33 = load ptr, ptr %18, align 8
+  store i64 0, ptr %11, align 8
+  %34 = load ptr, ptr %27, align 8
+  %35 = call i32 %34(ptr %33, i32 16451, i64 8, ptr %11, ptr null)
+  %36 = load i64, ptr %11, align 8
+  %37 = call i64 @llvm.umax.i64(i64 %36, i64 1)
+  br label %108
+
+38:
+  %39 = load ptr, ptr %18, align 8
+  store i64 0, ptr %10, align 8
+  %40 = getelementptr inbounds nuw i8, ptr %0, i64 536
+  %41 = load ptr, ptr %40, align 8
+  %42 = call i32 %41(ptr %39, i32 4131, i64 8, ptr %10, ptr null)
+  %43 = load i64, ptr %10, align 8
+  br label %108
+
+44:
+  %45 = load ptr, ptr %18, align 8
+  store i64 0, ptr %9, align 8
+  %46 = getelementptr inbounds nuw i8, ptr %0, i64 536
+  %47 = load ptr, ptr %46, align 8
+  %48 = call i32 %47(ptr %45, i32 4098, i64 8, ptr %9, ptr null)
+  %49 = load i64, ptr %9, align 8
+  br label %108
+
+50:
+  %51 = load ptr, ptr %18, align 8
+  store i64 0, ptr %8, align 8
+  %52 = getelementptr inbounds nuw i8, ptr %0, i64 536
+  %53 = load ptr, ptr %52, align 8
+  %54 = call i32 %53(ptr %51, i32 4126, i64 8, ptr %8, ptr null)
+  %55 = load i64, ptr %8, align 8
+  br label %108
+
+56:
+  %57 = load ptr, ptr %18, align 8
+  store i64 0, ptr %7, align 8
+  %58 = getelementptr inbounds nuw i8, ptr %0, i64 536
+  %59 = load ptr, ptr %58, align 8
+  %60 = call i32 %59(ptr %57, i32 4127, i64 8, ptr %7, ptr null)
+  %61 = load i64, ptr %7, align 8
+  br label %108
+
+62:
+  %63 = load ptr, ptr %18, align 8
+  store i64 0, ptr %6, align 8
+  %64 = getelementptr inbounds nuw i8, ptr %0, i64 536
+  %65 = load ptr, ptr %64, align 8
+  %66 = call i32 %65(ptr %63, i32 4127, i64 8, ptr %6, ptr null)
+  %67 = load i64, ptr %6, align 8
+  %68 = getelementptr inbounds nuw i8, ptr %18, i64 1584
+  %69 = load i64, ptr %68, align 8
+  %70 = getelementptr inbounds nuw i8, ptr %18, i64 1568
+  %71 = load i64, ptr %70, align 8
+  %72 = add i64 %69, %71
+  %73 = sub i64 %67, %72
+  br label %108
+
+74:
+  %75 = load ptr, ptr %18, align 8
+  store i64 0, ptr %5, align 8
+  %76 = getelementptr inbounds nuw i8, ptr %0, i64 536
+  %77 = load ptr, ptr %76, align 8
+  %78 = call i32 %77(ptr %75, i32 4108, i64 8, ptr %5, ptr null)
+  %79 = load i64, ptr %5, align 8
+  %80 = mul i64 %79, 1000
+  br label %108
+
+81:
+  %82 = getelementptr inbounds nuw i8, ptr %0, i64 536
+  %83 = load ptr, ptr %82, align 8
+  %84 = load ptr, ptr %18, align 8
+  %85 = call i32 %83(ptr %84, i32 4101, i64 24, ptr %15, ptr null)
+  %86 = zext nneg i32 %2 to i64
+  %87 = getelementptr i64, ptr %15, i64 %86
+  %88 = getelementptr i8, ptr %87, i64 -96
+  %89 = load i64, ptr %88, align 8
+  br label %108
+
+90:
+  %91 = load ptr, ptr %18, align 8
+  store i8 0, ptr %14, align 16
+  %92 = getelementptr inbounds nuw i8, ptr %0, i64 536
+  %93 = load ptr, ptr %92, align 8
+  %94 = call i32 %93(ptr %91, i32 4143, i64 63, ptr %14, ptr null)
+  %95 = getelementptr inbounds nuw i8, ptr %14, i64 63
+  store i8 0, ptr %95, align 1
+  %96 = call i64 @strlen(ptr %14)
+  %97 = icmp ugt i64 %96, 9
+  br i1 %97, label %98, label %108
+
+98:
+  %99 = getelementptr inbounds nuw i8, ptr %14, i64 7
+  %100 = load i8, ptr %99, align 1
+  %101 = sext i8 %100 to i64
+  %102 = mul nsw i64 %101, 10
+  %103 = getelementptr inbounds nuw i8, ptr %14, i64 9
+  %104 = load i8, ptr %103, align 1
+  %105 = sext i8 %104 to i64
+  %106 = add nsw i64 %102, -528
+  %107 = add nsw i64 %106, %105
+  br label %108
+
+108:
+  %109 = phi i64 [ %37, %32 ], [ %24, %19 ], [ %89, %81 ], [ %80, %74 ], [ %73, %62 ], [ %61, %56 ], [ %55, %50 ], [ %49, %44 ], [ %43, %38 ], [ %107, %98 ], [ 0, %90 ]
+  store i64 %109, ptr %3, align 8
+  br label %110
+
+110:
+  %111 = phi i32 [ 0, %25 ], [ -1, %4 ], [ 0, %108 ]
+  ret i32 %111
+}
+
+define internal void @opencl_describe(ptr %0, i32 %1, ptr %2, i64 %3) {
+  %5 = getelementptr inbounds nuw i8, ptr %0, i64 840
+  %6 = sext i32 %1 to i64
+  %7 = getelementptr inbounds %struct.Device, ptr %5, i64 %6
+  %8 = load ptr, ptr %7, align 8
+  store i8 0, ptr %2, align 1
+  %9 = getelementptr inbounds nuw i8, ptr %0, i64 536
+  %10 = load ptr, ptr %9, align 8
+  %11 = add i64 %3, -1
+  %12 = tail call i32 %10(ptr %8, i32 4139, i64 %11, ptr %2, ptr null)
+  %13 = getelementptr inbounds nuw i8, ptr %2, i64 %11
+  store i8 0, ptr %13, align 1
+  ret void
+}
+
+declare ptr @getenv(ptr)
+
+define internal fastcc i32 @contains(ptr %0, ptr %1) unnamed_addr {
+  %3 = load i8, ptr %1, align 1
+  %4 = icmp eq i8 %3, 0
+  br i1 %4, label %30, label %5
+
+5:
+  %6 = phi ptr [ %29, %26 ], [ %0, %2 ]
+  br label %12
+
+7:
+  %8 = add i64 %14, 1
+  %9 = getelementptr inbounds nuw i8, ptr %1, i64 %8
+  %10 = load i8, ptr %9, align 1
+  %11 = icmp eq i8 %10, 0
+  br i1 %11, label %30, label %12
+
+12:
+  %13 = phi i8 [ %3, %5 ], [ %10, %7 ]
+  %14 = phi i64 [ 0, %5 ], [ %8, %7 ]
+  %15 = getelementptr inbounds nuw i8, ptr %6, i64 %14
+  %16 = load i8, ptr %15, align 1
+  %17 = add i8 %16, -65
+  %18 = icmp ult i8 %17, 26
+  %19 = add nuw nsw i8 %16, 32
+  %20 = select i1 %18, i8 %19, i8 %16
+  %21 = add i8 %13, -65
+  %22 = icmp ult i8 %21, 26
+  %23 = add nuw nsw i8 %13, 32
+  %24 = select i1 %22, i8 %23, i8 %13
+  %25 = icmp eq i8 %20, %24
+  br i1 %25, label %7, label %26
+
+26:
+  %27 = load i8, ptr %6, align 1
+  %28 = icmp eq i8 %27, 0
+  %29 = getelementptr inbounds nuw i8, ptr %6, i64 1
+  br i1 %28, label %30, label %5
+
+30:
+  %31 = phi i32 [ 1, %2 ], [ 1, %7 ], [ 0, %26 ]
+  ret i32 %31
+}
+
+declare ptr @dlopen(ptr, i32)
+
+declare ptr @dlsym(ptr, ptr)
+
+declare ptr @strstr(ptr, ptr)
+
+declare i64 @strtol(ptr, ptr, i32)
+
+define internal fastcc i64 @number_of(i8 %0, ptr %1, ptr %2) unnamed_addr {
+  %4 = alloca double, align 8
+  store double 0.000000e+00, ptr %4, align 8
+  %5 = getelementptr inbounds nuw i8, ptr %1, i64 8
+  switch i8 %0, label %12 [
+    i8 102, label %6
+    i8 100, label %10
+  ]
+
+6:
+  %7 = load double, ptr %5, align 8
+  %8 = fptrunc double %7 to float
+  store float %8, ptr %4, align 8
+  %9 = load i64, ptr %4, align 8
+  store i64 %9, ptr %2, align 8
+  br label %17
+
+10:
+  %11 = load double, ptr %5, align 8
+  store double %11, ptr %2, align 8
+  br label %17
+
+12:
+  %13 = load i64, ptr %5, align 8
+  store i64 %13, ptr %2, align 8
+  switch i8 %0, label %15 [
+    i8 98, label %17
+    i8 104, label %16
+    i8 105, label %14
+  ]
+
+14:
+  br label %17
+
+15:
+  br label %17
+
+16:
+  br label %17
+
+17:
+  %18 = phi i64 [ 8, %10 ], [ 4, %6 ], [ 1, %12 ], [ 8, %15 ], [ 2, %16 ], [ 4, %14 ]
+  ret i64 %18
+}
+
+define internal fastcc void @report_launch(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4, i32 %5) unnamed_addr {
+  %7 = alloca i64, align 8
+  %8 = alloca i64, align 8
+  %9 = alloca i64, align 8
+  %10 = alloca i64, align 8
+  %11 = alloca [200 x i8], align 16
+  %12 = alloca [4096 x i8], align 16
+  %13 = getelementptr inbounds nuw i8, ptr %0, i64 840
+  %14 = sext i32 %1 to i64
+  %15 = getelementptr inbounds %struct.Device, ptr %13, i64 %14
+  %16 = load ptr, ptr %15, align 8
+  store i64 0, ptr %9, align 8
+  store i64 0, ptr %10, align 8
+  %17 = getelementptr inbounds nuw i8, ptr %3, i64 48
+  %18 = load i64, ptr %17, align 8
+  %19 = getelementptr inbounds nuw i8, ptr %3, i64 56
+  %20 = load i64, ptr %19, align 8
+  %21 = mul i64 %20, %18
+  %22 = getelementptr inbounds nuw i8, ptr %3, i64 64
+  %23 = load i64, ptr %22, align 8
+  %24 = mul i64 %21, %23
+  store i64 0, ptr %8, align 8
+  %25 = getelementptr inbounds nuw i8, ptr %0, i64 536
+  %26 = load ptr, ptr %25, align 8
+  %27 = call i32 %26(ptr %16, i32 4131, i64 8, ptr %8, ptr null)
+  %28 = load i64, ptr %8, align 8
+  store i64 0, ptr %7, align 8
+  %29 = load ptr, ptr %25, align 8
+  %30 = call i32 %29(ptr %16, i32 4100, i64 8, ptr %7, ptr null)
+  %31 = load i64, ptr %7, align 8
+  %32 = getelementptr inbounds nuw i8, ptr %0, i64 688
+  %33 = load ptr, ptr %32, align 8
+  %34 = call i32 %33(ptr %2, ptr %16, i32 4528, i64 8, ptr %9, ptr null)
+  %35 = load ptr, ptr %32, align 8
+  %36 = call i32 %35(ptr %2, ptr %16, i32 4530, i64 8, ptr %10, ptr null)
+  call void @llvm.memset.p0.i64(ptr align 16 %11, i8 0, i64 200, i1 false)
+  %37 = load i64, ptr %10, align 8
+  %38 = icmp ugt i64 %37, %28
+  br i1 %38, label %39, label %41
+
+39:
+  %40 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %11, i64 200, ptr @.str.61, i64 %37, i64 %28)
+  br label %52
+
+41:
+  %42 = icmp ugt i64 %24, %31
+  br i1 %42, label %43, label %45
+
+43:
+  %44 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %11, i64 200, ptr @.str.62, i64 %24, i64 %31)
+  br label %52
+
+45:
+  %46 = load i64, ptr %9, align 8
+  %47 = icmp ne i64 %46, 0
+  %48 = icmp ugt i64 %24, %46
+  %49 = select i1 %47, i1 %48, i1 false
+  br i1 %49, label %50, label %52
+
+50:
+  %51 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %11, i64 200, ptr @.str.63, i64 %24, i64 %46)
+  br label %52
+
+52:
+  %53 = load ptr, ptr %3, align 8
+  %54 = getelementptr inbounds nuw i8, ptr %3, i64 24
+  %55 = load i64, ptr %54, align 8
+  %56 = getelementptr inbounds nuw i8, ptr %3, i64 32
+  %57 = load i64, ptr %56, align 8
+  %58 = getelementptr inbounds nuw i8, ptr %3, i64 40
+  %59 = load i64, ptr %58, align 8
+  %60 = load i64, ptr %17, align 8
+  %61 = load i64, ptr %19, align 8
+  %62 = load i64, ptr %22, align 8
+  %63 = icmp ugt i32 %5, -15
+  br i1 %63, label %67, label %64
+
+64:
+  %65 = add i32 %5, 63
+  %66 = icmp ult i32 %65, 34
+  br i1 %66, label %67, label %74
+
+67:
+  %68 = phi i32 [ 0, %52 ], [ -30, %64 ]
+  %69 = phi ptr [ @OPENCL_ERRORS, %52 ], [ @OPENCL_INVALID, %64 ]
+  %70 = sub nsw i32 %68, %5
+  %71 = zext nneg i32 %70 to i64
+  %72 = getelementptr inbounds nuw ptr, ptr %69, i64 %71
+  %73 = load ptr, ptr %72, align 8
+  br label %74
+
+74:
+  %75 = phi ptr [ @.str.121, %64 ], [ %73, %67 ]
+  %76 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 4096, ptr @.str.64, ptr %53, i64 %55, i64 %57, i64 %59, i64 %60, i64 %61, i64 %62, ptr %4, ptr %75, i32 %5, ptr %11)
+  call fastcc void @report(ptr @.str.4, ptr %12)
+  ret void
+}
+
+define internal void @cuda_load(ptr %0, ptr %1) {
+  %3 = alloca i32, align 4
+  %4 = alloca ptr, align 8
+  %5 = alloca i32, align 4
+  %6 = icmp eq ptr %1, null
+  br i1 %6, label %7, label %19
+
+7:
+  %8 = phi i1 [ false, %7 ], [ true, %2 ]
+  %9 = phi i64 [ 1, %7 ], [ 0, %2 ]
+  %10 = shl i64 %9, 2
+  %11 = call ptr @llvm.load.relative.i64(ptr @CUDA_LIBRARIES.rel, i64 %10)
+  %12 = tail call ptr @dlopen(ptr %11, i32 2)
+  %13 = icmp eq ptr %12, null
+  %14 = select i1 %8, i1 %13, i1 false
+  br i1 %14, label %7, label %15
+
+15:
+  br i1 %13, label %16, label %19
+
+16:
+  %17 = getelementptr inbounds nuw i8, ptr %0, i64 8
+  %18 = tail call i32 (ptr, i64, ptr, ...) @snprintf(ptr %17, i64 512, ptr @.str.67)
+  br label %83
+
+19:
+  %20 = phi ptr [ %12, %15 ], [ null, %2 ]
+  %21 = getelementptr inbounds nuw i8, ptr %0, i64 520
+  br label %22
+
+22:
+  %23 = phi i64 [ 0, %19 ], [ %35, %34 ]
+  %24 = getelementptr inbounds nuw ptr, ptr @CUDA_NAMES, i64 %23
+  %25 = load ptr, ptr %24, align 8
+  br i1 %6, label %28, label %26
+
+26:
+  %27 = tail call ptr %1(ptr %25)
+  br label %30
+
+28:
+  %29 = tail call ptr @dlsym(ptr %20, ptr %25)
+  br label %30
+
+30:
+  %31 = phi ptr [ %27, %26 ], [ %29, %28 ]
+  %32 = getelementptr inbounds nuw ptr, ptr %21, i64 %23
+  store ptr %31, ptr %32, align 8
+  %33 = icmp eq ptr %31, null
+  br i1 %33, label %37, label %34
+
+34:
+  %35 = add nuw nsw i64 %23, 1
+  %36 = icmp eq i64 %35, 32
+  br i1 %36, label %40, label %22
+
+37:
+  %38 = getelementptr inbounds nuw i8, ptr %0, i64 8
+  %39 = tail call i32 (ptr, i64, ptr, ...) @snprintf(ptr %38, i64 512, ptr @.str.68, ptr %25)
+  br label %83
+
+40:
+  store i32 0, ptr %3, align 4
+  %41 = load ptr, ptr %21, align 8
+  %42 = tail call i32 %41(i32 0)
+  %43 = icmp eq i32 %42, 0
+  br i1 %43, label %44, label %52
+
+44:
+  %45 = getelementptr inbounds nuw i8, ptr %0, i64 544
+  %46 = load ptr, ptr %45, align 8
+  %47 = call i32 %46(ptr %3)
+  %48 = icmp eq i32 %47, 0
+  %49 = load i32, ptr %3, align 4
+  %50 = icmp ne i32 %49, 0
+  %51 = select i1 %48, i1 %50, i1 false
+  br i1 %51, label %62, label %52
+
+52:
+  %53 = phi i32 [ %47, %44 ], [ %42, %40 ]
+  store ptr null, ptr %4, align 8
+  %54 = getelementptr inbounds nuw i8, ptr %0, i64 528
+  %55 = load ptr, ptr %54, align 8
+  %56 = call i32 %55(i32 %53, ptr %4)
+  %57 = getelementptr inbounds nuw i8, ptr %0, i64 8
+  %58 = load ptr, ptr %4, align 8
+  %59 = icmp eq ptr %58, null
+  %60 = select i1 %59, ptr @.str.70, ptr %58
+  %61 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %57, i64 512, ptr @.str.69, ptr %60, i32 %53)
+  br label %82
+
+62:
+  %63 = call i32 @llvm.smin.i32(i32 %49, i32 16)
+  %64 = getelementptr inbounds nuw i8, ptr %0, i64 4
+  store i32 %63, ptr %64, align 4
+  %65 = icmp sgt i32 %49, 0
+  br i1 %65, label %66, label %82
+
+66:
+  %67 = getelementptr inbounds nuw i8, ptr %0, i64 552
+  %68 = getelementptr inbounds nuw i8, ptr %0, i64 840
+  br label %69
+
+69:
+  %70 = phi i64 [ 0, %66 ], [ %78, %69 ]
+  %71 = trunc nuw nsw i64 %70 to i32
+  store i32 %71, ptr %5, align 4
+  %72 = load ptr, ptr %67, align 8
+  %73 = call i32 %72(ptr %5, i32 %71)
+  %74 = load i32, ptr %5, align 4
+  %75 = sext i32 %74 to i64
+  %76 = inttoptr i64 %75 to ptr
+  %77 = getelementptr inbounds nuw %struct.Device, ptr %68, i64 %70
+  store ptr %76, ptr %77, align 8
+  %78 = add nuw nsw i64 %70, 1
+  %79 = load i32, ptr %64, align 4
+  %80 = sext i32 %79 to i64
+  %81 = icmp slt i64 %78, %80
+  br i1 %81, label %69, label %82
+
+82:
+  br label %83
+
+83:
+  ret void
+}
+
+define internal i32 @cuda_open(ptr %0, i32 %1) {
+  %3 = getelementptr inbounds nuw i8, ptr %0, i64 840
+  %4 = sext i32 %1 to i64
+  %5 = getelementptr inbounds %struct.Device, ptr %3, i64 %4
+  %6 = getelementptr inbounds nuw i8, ptr %5, i64 1576
+  store i64 -1, ptr %6, align 8
+  %7 = getelementptr inbounds nuw i8, ptr %0, i64 584
+  %8 = load ptr, ptr %7, align 8
+  %9 = getelementptr inbounds nuw i8, ptr %5, i64 8
+  %10 = load ptr, ptr %5, align 8
+  %11 = ptrtoint ptr %10 to i64
+  %12 = trunc i64 %11 to i32
+  %13 = tail call i32 %8(ptr %9, i32 %12)
+  %14 = icmp eq i32 %13, 0
+  br i1 %14, label %16, label %15
+
+15:
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.81, i32 %13)
+  br label %16
+
+16:
+  %17 = phi i32 [ -1, %15 ], [ 0, %2 ]
+  ret i32 %17
+}
+
+define internal i32 @cuda_allocate(ptr %0, ptr %1) {
+  %3 = getelementptr inbounds nuw i8, ptr %1, i64 16
+  %4 = load i32, ptr %3, align 8
+  %5 = getelementptr inbounds nuw i8, ptr %0, i64 592
+  %6 = load ptr, ptr %5, align 8
+  %7 = sext i32 %4 to i64
+  %8 = getelementptr %struct.Device, ptr %0, i64 %7
+  %9 = getelementptr i8, ptr %8, i64 848
+  %10 = load ptr, ptr %9, align 8
+  %11 = tail call i32 %6(ptr %10)
+  %12 = icmp eq i32 %11, 0
+  br i1 %12, label %14, label %13
+
+13:
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.82, i32 %11)
+  br label %22
+
+14:
+  %15 = getelementptr inbounds nuw i8, ptr %0, i64 608
+  %16 = load ptr, ptr %15, align 8
+  %17 = getelementptr inbounds nuw i8, ptr %1, i64 8
+  %18 = load i64, ptr %17, align 8
+  %19 = tail call i32 %16(ptr %1, i64 %18)
+  switch i32 %19, label %20 [
+    i32 2, label %22
+    i32 0, label %21
+  ]
+
+20:
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.106, i32 %19)
+  br label %22
+
+21:
+  br label %22
+
+22:
+  %23 = phi i32 [ -1, %13 ], [ -2, %14 ], [ -1, %20 ], [ 0, %21 ]
+  ret i32 %23
+}
+
+define internal void @cuda_release(ptr %0, ptr %1) {
+  %3 = getelementptr inbounds nuw i8, ptr %0, i64 592
+  %4 = load ptr, ptr %3, align 8
+  %5 = getelementptr inbounds nuw i8, ptr %1, i64 16
+  %6 = load i32, ptr %5, align 8
+  %7 = sext i32 %6 to i64
+  %8 = getelementptr %struct.Device, ptr %0, i64 %7
+  %9 = getelementptr i8, ptr %8, i64 848
+  %10 = load ptr, ptr %9, align 8
+  %11 = tail call i32 %4(ptr %10)
+  %12 = getelementptr inbounds nuw i8, ptr %0, i64 616
+  %13 = load ptr, ptr %12, align 8
+  %14 = load i64, ptr %1, align 8
+  %15 = tail call i32 %13(i64 %14)
+  ret void
+}
+
+define internal i32 @cuda_device_of(ptr %0, i64 %1, ptr %2) {
+  %4 = alloca [4096 x i8], align 16
+  %5 = getelementptr inbounds nuw i8, ptr %0, i64 656
+  %6 = load ptr, ptr %5, align 8
+  %7 = tail call i32 %6(ptr %2, i32 9, i64 %1)
+  %8 = icmp eq i32 %7, 0
+  br i1 %8, label %11, label %9
+
+9:
+  %10 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %4, i64 4096, ptr @.str.107, i64 %1)
+  call fastcc void @report(ptr @.str.4, ptr %4)
+  br label %11
+
+11:
+  %12 = phi i32 [ -1, %9 ], [ 0, %3 ]
+  ret i32 %12
+}
+
+define internal i32 @cuda_copy(ptr %0, i32 %1, ptr %2, ptr byval(%struct.Place) align 8 %3, ptr byval(%struct.Place) align 8 %4, i64 %5) {
+  %7 = getelementptr inbounds nuw i8, ptr %0, i64 592
+  %8 = load ptr, ptr %7, align 8
+  %9 = sext i32 %1 to i64
+  %10 = getelementptr %struct.Device, ptr %0, i64 %9
+  %11 = getelementptr i8, ptr %10, i64 848
+  %12 = load ptr, ptr %11, align 8
+  %13 = tail call i32 %8(ptr %12)
+  %14 = icmp eq i32 %13, 0
+  br i1 %14, label %16, label %15
+
+15:
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.82, i32 %13)
+  br label %57
+
+16:
+  %17 = getelementptr inbounds nuw i8, ptr %4, i64 8
+  %18 = load i32, ptr %17, align 8
+  %19 = icmp eq i32 %18, 0
+  br i1 %19, label %29, label %20
+
+20:
+  %21 = getelementptr inbounds nuw i8, ptr %0, i64 632
+  %22 = load ptr, ptr %21, align 8
+  %23 = load ptr, ptr %3, align 8
+  %24 = ptrtoint ptr %23 to i64
+  %25 = load ptr, ptr %4, align 8
+  %26 = tail call i32 %22(i64 %24, ptr %25, i64 %5, ptr %2)
+  %27 = icmp eq i32 %26, 0
+  br i1 %27, label %51, label %28
+
+28:
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.87, i32 %26)
+  br label %57
+
+29:
+  %30 = getelementptr inbounds nuw i8, ptr %3, i64 8
+  %31 = load i32, ptr %30, align 8
+  %32 = icmp eq i32 %31, 0
+  %33 = load ptr, ptr %3, align 8
+  br i1 %32, label %42, label %34
+
+34:
+  %35 = getelementptr inbounds nuw i8, ptr %0, i64 640
+  %36 = load ptr, ptr %35, align 8
+  %37 = load ptr, ptr %4, align 8
+  %38 = ptrtoint ptr %37 to i64
+  %39 = tail call i32 %36(ptr %33, i64 %38, i64 %5, ptr %2)
+  %40 = icmp eq i32 %39, 0
+  br i1 %40, label %51, label %41
+
+41:
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.88, i32 %39)
+  br label %57
+
+42:
+  %43 = getelementptr inbounds nuw i8, ptr %0, i64 648
+  %44 = load ptr, ptr %43, align 8
+  %45 = ptrtoint ptr %33 to i64
+  %46 = load ptr, ptr %4, align 8
+  %47 = ptrtoint ptr %46 to i64
+  %48 = tail call i32 %44(i64 %45, i64 %47, i64 %5, ptr %2)
+  %49 = icmp eq i32 %48, 0
+  br i1 %49, label %57, label %50
+
+50:
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.89, i32 %48)
+  br label %57
+
+51:
+  %52 = getelementptr inbounds nuw i8, ptr %0, i64 680
+  %53 = load ptr, ptr %52, align 8
+  %54 = tail call i32 %53(ptr %2)
+  %55 = icmp eq i32 %54, 0
+  br i1 %55, label %57, label %56
+
+56:
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.93, i32 %54)
+  br label %57
+
+57:
+  %58 = phi i32 [ -1, %15 ], [ 0, %42 ], [ -1, %50 ], [ 0, %51 ], [ -1, %56 ], [ -1, %41 ], [ -1, %28 ]
+  ret i32 %58
+}
+
+define internal i32 @cuda_synchronize(ptr %0, i32 %1, ptr %2) {
+  %4 = getelementptr inbounds nuw i8, ptr %0, i64 592
+  %5 = load ptr, ptr %4, align 8
+  %6 = sext i32 %1 to i64
+  %7 = getelementptr %struct.Device, ptr %0, i64 %6
+  %8 = getelementptr i8, ptr %7, i64 848
+  %9 = load ptr, ptr %8, align 8
+  %10 = tail call i32 %5(ptr %9)
+  %11 = icmp eq i32 %10, 0
+  br i1 %11, label %13, label %12
+
+12:
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.82, i32 %10)
+  br label %27
+
+13:
+  %14 = icmp eq ptr %2, null
+  br i1 %14, label %21, label %15
+
+15:
+  %16 = getelementptr inbounds nuw i8, ptr %0, i64 680
+  %17 = load ptr, ptr %16, align 8
+  %18 = tail call i32 %17(ptr %2)
+  %19 = icmp eq i32 %18, 0
+  br i1 %19, label %27, label %20
+
+20:
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.93, i32 %18)
+  br label %27
+
+21:
+  %22 = getelementptr inbounds nuw i8, ptr %0, i64 600
+  %23 = load ptr, ptr %22, align 8
+  %24 = tail call i32 %23()
+  %25 = icmp eq i32 %24, 0
+  br i1 %25, label %27, label %26
+
+26:
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.83, i32 %24)
+  br label %27
+
+27:
+  %28 = phi i32 [ 0, %15 ], [ -1, %12 ], [ -1, %20 ], [ -1, %26 ], [ 0, %21 ]
+  ret i32 %28
+}
+
+define internal i32 @cuda_create_stream(ptr %0, i32 %1, ptr %2) {
+  %4 = getelementptr inbounds nuw i8, ptr %0, i64 592
+  %5 = load ptr, ptr %4, align 8
+  %6 = sext i32 %1 to i64
+  %7 = getelementptr %struct.Device, ptr %0, i64 %6
+  %8 = getelementptr i8, ptr %7, i64 848
+  %9 = load ptr, ptr %8, align 8
+  %10 = tail call i32 %5(ptr %9)
+  %11 = icmp eq i32 %10, 0
+  br i1 %11, label %13, label %12
+
+12:
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.82, i32 %10)
+  br label %19
+
+13:
+  %14 = getelementptr inbounds nuw i8, ptr %0, i64 664
+  %15 = load ptr, ptr %14, align 8
+  %16 = tail call i32 %15(ptr %2, i32 1)
+  %17 = icmp eq i32 %16, 0
+  br i1 %17, label %19, label %18
+
+18:
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.91, i32 %16)
+  br label %19
+
+19:
+  %20 = phi i32 [ -1, %12 ], [ -1, %18 ], [ 0, %13 ]
+  ret i32 %20
+}
+
+define internal i32 @cuda_destroy_stream(ptr %0, i32 %1, ptr %2) {
+  %4 = getelementptr inbounds nuw i8, ptr %0, i64 592
+  %5 = load ptr, ptr %4, align 8
+  %6 = sext i32 %1 to i64
+  %7 = getelementptr %struct.Device, ptr %0, i64 %6
+  %8 = getelementptr i8, ptr %7, i64 848
+  %9 = load ptr, ptr %8, align 8
+  %10 = tail call i32 %5(ptr %9)
+  %11 = icmp eq i32 %10, 0
+  br i1 %11, label %13, label %12
+
+12:
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.82, i32 %10)
+  br label %19
+
+13:
+  %14 = getelementptr inbounds nuw i8, ptr %0, i64 672
+  %15 = load ptr, ptr %14, align 8
+  %16 = tail call i32 %15(ptr %2)
+  %17 = icmp eq i32 %16, 0
+  br i1 %17, label %19, label %18
+
+18:
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.92, i32 %16)
+  br label %19
+
+19:
+  %20 = phi i32 [ -1, %12 ], [ -1, %18 ], [ 0, %13 ]
+  ret i32 %20
+}
+
+define internal i32 @cuda_wait(ptr %0, i32 %1, ptr %2, ptr %3) {
+  %5 = alloca ptr, align 8
+  store ptr null, ptr %5, align 8
+  %6 = getelementptr inbounds nuw i8, ptr %0, i64 592
+  %7 = load ptr, ptr %6, align 8
+  %8 = sext i32 %1 to i64
+  %9 = getelementptr %struct.Device, ptr %0, i64 %8
+  %10 = getelementptr i8, ptr %9, i64 848
+  %11 = load ptr, ptr %10, align 8
+  %12 = tail call i32 %7(ptr %11)
+  %13 = icmp eq i32 %12, 0
+  br i1 %13, label %15, label %14
+
+14:
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.82, i32 %12)
+  br label %41
+
+15:
+  %16 = getelementptr inbounds nuw i8, ptr %0, i64 696
+  %17 = load ptr, ptr %16, align 8
+  %18 = call i32 %17(ptr %5, i32 2)
+  %19 = icmp eq i32 %18, 0
+  br i1 %19, label %21, label %20
+
+20:
+  call fastcc void @report_cuda(ptr %0, ptr @.str.95, i32 %18)
+  br label %41
+
+21:
+  %22 = getelementptr inbounds nuw i8, ptr %0, i64 704
+  %23 = load ptr, ptr %22, align 8
+  %24 = load ptr, ptr %5, align 8
+  %25 = call i32 %23(ptr %24, ptr %3)
+  %26 = icmp eq i32 %25, 0
+  br i1 %26, label %28, label %27
+
+27:
+  call fastcc void @report_cuda(ptr %0, ptr @.str.96, i32 %25)
+  br label %35
+
+28:
+  %29 = getelementptr inbounds nuw i8, ptr %0, i64 688
+  %30 = load ptr, ptr %29, align 8
+  %31 = load ptr, ptr %5, align 8
+  %32 = call i32 %30(ptr %2, ptr %31, i32 0)
+  %33 = icmp eq i32 %32, 0
+  br i1 %33, label %35, label %34
+
+34:
+  call fastcc void @report_cuda(ptr %0, ptr @.str.94, i32 %32)
+  br label %35
+
+35:
+  %36 = phi i32 [ -1, %27 ], [ -1, %34 ], [ 0, %28 ]
+  %37 = getelementptr inbounds nuw i8, ptr %0, i64 728
+  %38 = load ptr, ptr %37, align 8
+  %39 = load ptr, ptr %5, align 8
+  %40 = call i32 %38(ptr %39)
+  br label %41
+
+41:
+  %42 = phi i32 [ %36, %35 ], [ -1, %14 ], [ -1, %20 ]
+  ret i32 %42
+}
+
+define internal i32 @cuda_record(ptr %0, i32 %1, ptr %2, ptr %3) {
+  %5 = getelementptr inbounds nuw i8, ptr %0, i64 592
+  %6 = load ptr, ptr %5, align 8
+  %7 = sext i32 %1 to i64
+  %8 = getelementptr %struct.Device, ptr %0, i64 %7
+  %9 = getelementptr i8, ptr %8, i64 848
+  %10 = load ptr, ptr %9, align 8
+  %11 = tail call i32 %6(ptr %10)
+  %12 = icmp eq i32 %11, 0
+  br i1 %12, label %14, label %13
+
+13:
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.82, i32 %11)
+  br label %27
+
+14:
+  %15 = getelementptr inbounds nuw i8, ptr %0, i64 696
+  %16 = load ptr, ptr %15, align 8
+  %17 = tail call i32 %16(ptr %3, i32 0)
+  %18 = icmp eq i32 %17, 0
+  br i1 %18, label %20, label %19
+
+19:
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.95, i32 %17)
+  br label %27
+
+20:
+  %21 = getelementptr inbounds nuw i8, ptr %0, i64 704
+  %22 = load ptr, ptr %21, align 8
+  %23 = load ptr, ptr %3, align 8
+  %24 = tail call i32 %22(ptr %23, ptr %2)
+  %25 = icmp eq i32 %24, 0
+  br i1 %25, label %27, label %26
+
+26:
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.96, i32 %24)
+  br label %27
+
+27:
+  %28 = phi i32 [ -1, %19 ], [ -1, %13 ], [ -1, %26 ], [ 0, %20 ]
+  ret i32 %28
+}
+
+define internal i32 @cuda_elapsed(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
+  %6 = alloca float, align 4
+  store float 0.000000e+00, ptr %6, align 4
+  %7 = getelementptr inbounds nuw i8, ptr %0, i64 592
+  %8 = load ptr, ptr %7, align 8
+  %9 = sext i32 %1 to i64
+  %10 = getelementptr %struct.Device, ptr %0, i64 %9
+  %11 = getelementptr i8, ptr %10, i64 848
+  %12 = load ptr, ptr %11, align 8
+  %13 = tail call i32 %8(ptr %12)
+  %14 = icmp eq i32 %13, 0
+  br i1 %14, label %16, label %15
+
+15:
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.82, i32 %13)
+  br label %39
+
+16:
+  %17 = getelementptr inbounds nuw i8, ptr %0, i64 712
+  %18 = load ptr, ptr %17, align 8
+  %19 = tail call i32 %18(ptr %3)
+  %20 = icmp eq i32 %19, 0
+  br i1 %20, label %22, label %21
+
+21:
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.97, i32 %19)
+  br label %28
+
+22:
+  %23 = getelementptr inbounds nuw i8, ptr %0, i64 720
+  %24 = load ptr, ptr %23, align 8
+  %25 = call i32 %24(ptr %6, ptr %2, ptr %3)
+  %26 = icmp eq i32 %25, 0
+  br i1 %26, label %28, label %27
+
+27:
+  call fastcc void @report_cuda(ptr %0, ptr @.str.98, i32 %25)
+  br label %28
+
+28:
+  %29 = phi i32 [ -1, %21 ], [ -1, %27 ], [ 0, %22 ]
+  %30 = getelementptr inbounds nuw i8, ptr %0, i64 728
+  %31 = load ptr, ptr %30, align 8
+  %32 = call i32 %31(ptr %2)
+  %33 = load ptr, ptr %30, align 8
+  %34 = call i32 %33(ptr %3)
+  %35 = load float, ptr %6, align 4
+  %36 = fpext float %35 to double
+  %37 = fmul double %36, 1.000000e+06
+  %38 = fptosi double %37 to i64
+  store i64 %38, ptr %4, align 8
+  br label %39
+
+39:
+  %40 = phi i32 [ %29, %28 ], [ -1, %15 ]
+  ret i32 %40
+}
+
+define internal i32 @cuda_compile(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4, ptr %5) {
+  %7 = alloca i32, align 4
+  %8 = alloca i32, align 4
+  %9 = alloca [3 x %struct.TilewrightValue], align 16
+  %10 = alloca %struct.TilewrightValue, align 8
+  %11 = alloca [4096 x i8], align 16
+  %12 = alloca [2000 x i8], align 16
+  %13 = alloca [2 x i32], align 8
+  %14 = alloca [2 x ptr], align 16
+  %15 = alloca ptr, align 8
+  %16 = alloca ptr, align 8
+  %17 = alloca [4096 x i8], align 16
+  call void @llvm.memset.p0.i64(ptr align 16 %9, i8 0, i64 48, i1 false)
+  store i32 8, ptr %9, align 16
+  %18 = getelementptr inbounds nuw i8, ptr %9, i64 16
+  store i32 1, ptr %18, align 16
+  %19 = getelementptr inbounds nuw i8, ptr %9, i64 32
+  store i32 1, ptr %19, align 16
+  call void @llvm.memset.p0.i64(ptr align 8 %10, i8 0, i64 16, i1 false)
+  %20 = getelementptr inbounds nuw i8, ptr %9, i64 8
+  store ptr %2, ptr %20, align 8
+  store i32 0, ptr %8, align 4
+  %21 = getelementptr inbounds nuw i8, ptr %0, i64 576
+  %22 = load ptr, ptr %21, align 8
+  %23 = getelementptr inbounds nuw i8, ptr %0, i64 840
+  %24 = sext i32 %1 to i64
+  %25 = getelementptr inbounds %struct.Device, ptr %23, i64 %24
+  %26 = load ptr, ptr %25, align 8
+  %27 = ptrtoint ptr %26 to i64
+  %28 = trunc i64 %27 to i32
+  %29 = call i32 %22(ptr %8, i32 75, i32 %28)
+  %30 = load i32, ptr %8, align 4
+  %31 = sext i32 %30 to i64
+  %32 = getelementptr inbounds nuw i8, ptr %9, i64 24
+  store i64 %31, ptr %32, align 8
+  store i32 0, ptr %7, align 4
+  %33 = load ptr, ptr %21, align 8
+  %34 = load ptr, ptr %25, align 8
+  %35 = ptrtoint ptr %34 to i64
+  %36 = trunc i64 %35 to i32
+  %37 = call i32 %33(ptr %7, i32 76, i32 %36)
+  %38 = load i32, ptr %7, align 4
+  %39 = sext i32 %38 to i64
+  %40 = getelementptr inbounds nuw i8, ptr %9, i64 40
+  store i64 %39, ptr %40, align 8
+  %41 = call fastcc i32 @call_host(ptr @.str.109, ptr %9, i32 3, ptr %10)
+  switch i32 %41, label %59 [
+    i32 0, label %42
+    i32 -3, label %45
+  ]
+
+42:
+  %43 = getelementptr inbounds nuw i8, ptr %10, i64 8
+  %44 = load ptr, ptr %43, align 8
+  br label %50
+
+45:
+  %46 = load i8, ptr %3, align 1
+  %47 = icmp eq i8 %46, 0
+  br i1 %47, label %48, label %50
+
+48:
+  %49 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %11, i64 4096, ptr @.str.110)
+  call fastcc void @report(ptr @.str.4, ptr %11)
+  br label %85
+
+50:
+  %51 = phi ptr [ %3, %45 ], [ %44, %42 ]
+  %52 = getelementptr inbounds nuw i8, ptr %0, i64 592
+  %53 = load ptr, ptr %52, align 8
+  %54 = getelementptr %struct.Device, ptr %0, i64 %24
+  %55 = getelementptr i8, ptr %54, i64 848
+  %56 = load ptr, ptr %55, align 8
+  %57 = call i32 %53(ptr %56)
+  %58 = icmp eq i32 %57, 0
+  br i1 %58, label %61, label %60
+
+59:
+  br label %85
+
+60:
+  call fastcc void @report_cuda(ptr %0, ptr @.str.82, i32 %57)
+  br label %85
+
+61:
+  call void @llvm.memset.p0.i64(ptr align 16 %12, i8 0, i64 2000, i1 false)
+  store i64 25769803781, ptr %13, align 8
+  store ptr %12, ptr %14, align 16
+  %62 = getelementptr inbounds nuw i8, ptr %14, i64 8
+  store ptr inttoptr (i64 2000 to ptr), ptr %62, align 8
+  store ptr null, ptr %15, align 8
+  %63 = getelementptr inbounds nuw i8, ptr %0, i64 736
+  %64 = load ptr, ptr %63, align 8
+  %65 = call i32 %64(ptr %15, ptr %51, i32 2, ptr %13, ptr %14)
+  %66 = icmp eq i32 %65, 0
+  br i1 %66, label %76, label %67
+
+67:
+  store ptr null, ptr %16, align 8
+  %68 = getelementptr inbounds nuw i8, ptr %0, i64 528
+  %69 = load ptr, ptr %68, align 8
+  %70 = call i32 %69(i32 %65, ptr %16)
+  %71 = getelementptr inbounds nuw i8, ptr %12, i64 1999
+  store i8 0, ptr %71, align 1
+  %72 = load ptr, ptr %16, align 8
+  %73 = icmp eq ptr %72, null
+  %74 = select i1 %73, ptr @.str.70, ptr %72
+  %75 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %17, i64 4096, ptr @.str.108, ptr %74, i32 %65, ptr %12)
+  call fastcc void @report(ptr @.str.4, ptr %17)
+  br label %83
+
+76:
+  %77 = getelementptr inbounds nuw i8, ptr %0, i64 744
+  %78 = load ptr, ptr %77, align 8
+  %79 = load ptr, ptr %15, align 8
+  %80 = call i32 %78(ptr %5, ptr %79, ptr %4)
+  %81 = icmp eq i32 %80, 0
+  br i1 %81, label %83, label %82
+
+82:
+  call fastcc void @report_cuda(ptr %0, ptr @.str.101, i32 %80)
+  br label %83
+
+83:
+  %84 = phi i32 [ -1, %67 ], [ -1, %82 ], [ 0, %76 ]
+  br label %85
+
+85:
+  %86 = phi i32 [ %84, %83 ], [ -1, %60 ], [ -1, %59 ], [ -1, %48 ]
+  ret i32 %86
+}
+
+define internal i32 @cuda_launch(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
+  %6 = alloca [1024 x i64], align 16
+  %7 = alloca [1024 x ptr], align 16
+  %8 = alloca [4096 x i8], align 16
+  %9 = getelementptr inbounds nuw i8, ptr %0, i64 592
+  %10 = load ptr, ptr %9, align 8
+  %11 = sext i32 %1 to i64
+  %12 = getelementptr %struct.Device, ptr %0, i64 %11
+  %13 = getelementptr i8, ptr %12, i64 848
+  %14 = load ptr, ptr %13, align 8
+  %15 = tail call i32 %10(ptr %14)
+  %16 = icmp eq i32 %15, 0
+  br i1 %16, label %17, label %21
+
+17:
+  %18 = getelementptr inbounds nuw i8, ptr %4, i64 8
+  %19 = load ptr, ptr %18, align 8
+  %20 = getelementptr inbounds nuw i8, ptr %4, i64 16
+  br label %22
+
+21:
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.82, i32 %15)
+  br label %98
+
+22:
+  %23 = phi i64 [ 0, %17 ], [ %37, %31 ]
+  %24 = getelementptr inbounds nuw i8, ptr %19, i64 %23
+  %25 = load i8, ptr %24, align 1
+  switch i8 %25, label %26 [
+    i8 0, label %38
+    i8 58, label %38
+  ]
+
+26:
+  %27 = icmp eq i64 %23, 1024
+  br i1 %27, label %28, label %31
+
+28:
+  %29 = load ptr, ptr %4, align 8
+  %30 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %8, i64 4096, ptr @.str.111, ptr %29)
+  call fastcc void @report(ptr @.str.4, ptr %8)
+  br label %98
+
+31:
+  %32 = load ptr, ptr %20, align 8
+  %33 = getelementptr inbounds nuw %struct.TilewrightValue, ptr %32, i64 %23
+  %34 = getelementptr inbounds nuw i64, ptr %6, i64 %23
+  %35 = call fastcc i64 @number_of(i8 %25, ptr %33, ptr %34)
+  %36 = getelementptr inbounds nuw ptr, ptr %7, i64 %23
+  store ptr %34, ptr %36, align 8
+  %37 = add nuw nsw i64 %23, 1
+  br label %22
+
+38:
+  %39 = getelementptr inbounds nuw i8, ptr %4, i64 24
+  %40 = getelementptr inbounds nuw i8, ptr %4, i64 48
+  %41 = load i64, ptr %39, align 8
+  %42 = getelementptr inbounds nuw i8, ptr %4, i64 32
+  %43 = load i64, ptr %42, align 8
+  %44 = or i64 %43, %41
+  %45 = getelementptr inbounds nuw i8, ptr %4, i64 40
+  %46 = load i64, ptr %45, align 8
+  %47 = or i64 %44, %46
+  %48 = load i64, ptr %40, align 8
+  %49 = or i64 %47, %48
+  %50 = getelementptr inbounds nuw i8, ptr %4, i64 56
+  %51 = load i64, ptr %50, align 8
+  %52 = or i64 %49, %51
+  %53 = getelementptr inbounds nuw i8, ptr %4, i64 64
+  %54 = load i64, ptr %53, align 8
+  %55 = or i64 %52, %54
+  %56 = getelementptr inbounds nuw i8, ptr %4, i64 72
+  %57 = load i64, ptr %56, align 8
+  %58 = or i64 %55, %57
+  %59 = icmp ult i64 %58, 4294967296
+  br i1 %59, label %61, label %60
+
+60:
+  call fastcc void @report_start(ptr %0, i32 %1, ptr %3, ptr %4, i32 1)
+  br label %98
+
+61:
+  %62 = icmp samesign ugt i64 %57, 49152
+  br i1 %62, label %63, label %78
+
+63:
+  %64 = getelementptr inbounds nuw i8, ptr %0, i64 760
+  %65 = load ptr, ptr %64, align 8
+  %66 = trunc nuw i64 %57 to i32
+  %67 = call i32 %65(ptr %3, i32 8, i32 %66)
+  %68 = icmp eq i32 %67, 0
+  br i1 %68, label %69, label %77
+
+69:
+  %70 = load i64, ptr %39, align 8
+  %71 = load i64, ptr %42, align 8
+  %72 = load i64, ptr %45, align 8
+  %73 = load i64, ptr %40, align 8
+  %74 = load i64, ptr %50, align 8
+  %75 = load i64, ptr %53, align 8
+  %76 = load i64, ptr %56, align 8
+  br label %78
+
+77:
+  call fastcc void @report_start(ptr %0, i32 %1, ptr %3, ptr %4, i32 %67)
+  br label %98
+
+78:
+  %79 = phi i64 [ %76, %69 ], [ %57, %61 ]
+  %80 = phi i64 [ %75, %69 ], [ %54, %61 ]
+  %81 = phi i64 [ %74, %69 ], [ %51, %61 ]
+  %82 = phi i64 [ %73, %69 ], [ %48, %61 ]
+  %83 = phi i64 [ %72, %69 ], [ %46, %61 ]
+  %84 = phi i64 [ %71, %69 ], [ %43, %61 ]
+  %85 = phi i64 [ %70, %69 ], [ %41, %61 ]
+  %86 = getelementptr inbounds nuw i8, ptr %0, i64 768
+  %87 = load ptr, ptr %86, align 8
+  %88 = trunc i64 %85 to i32
+  %89 = trunc i64 %84 to i32
+  %90 = trunc i64 %83 to i32
+  %91 = trunc i64 %82 to i32
+  %92 = trunc i64 %81 to i32
+  %93 = trunc i64 %80 to i32
+  %94 = trunc i64 %79 to i32
+  %95 = call i32 %87(ptr %3, i32 %88, i32 %89, i32 %90, i32 %91, i32 %92, i32 %93, i32 %94, ptr %2, ptr %7, ptr null)
+  %96 = icmp eq i32 %95, 0
+  br i1 %96, label %98, label %97
+
+97:
+  call fastcc void @report_start(ptr %0, i32 %1, ptr %3, ptr %4, i32 %95)
+  br label %98
+
+98:
+  %99 = phi i32 [ -1, %28 ], [ -1, %21 ], [ -1, %60 ], [ -1, %77 ], [ -1, %97 ], [ 0, %78 ]
+  ret i32 %99
+}
+
+define internal i32 @cuda_property(ptr %0, i32 %1, i32 %2, ptr %3) {
+  %5 = alloca i32, align 4
+  %6 = alloca i32, align 4
+  %7 = alloca i32, align 4
+  %8 = alloca i64, align 8
+  %9 = alloca i64, align 8
+  store i64 0, ptr %8, align 8
+  store i64 0, ptr %9, align 8
+  br label %13
+
+10:
+  %11 = add nuw nsw i64 %14, 1
+  %12 = icmp eq i64 %11, 10
+  br i1 %12, label %32, label %13
+
+13:
+  %14 = phi i64 [ 0, %4 ], [ %11, %10 ]
+  %15 = getelementptr inbounds nuw %struct.anon.1, ptr @cuda_property.ATTRIBUTES, i64 %14
+  %16 = load i32, ptr %15, align 8
+  %17 = icmp eq i32 %16, %2
+  br i1 %17, label %18, label %10
+
+18:
+  %19 = getelementptr inbounds nuw i8, ptr %15, i64 4
+  %20 = load i32, ptr %19, align 4
+  store i32 0, ptr %7, align 4
+  %21 = getelementptr inbounds nuw i8, ptr %0, i64 576
+  %22 = load ptr, ptr %21, align 8
+  %23 = getelementptr inbounds nuw i8, ptr %0, i64 840
+  %24 = sext i32 %1 to i64
+  %25 = getelementptr inbounds %struct.Device, ptr %23, i64 %24
+  %26 = load ptr, ptr %25, align 8
+  %27 = ptrtoint ptr %26 to i64
+  %28 = trunc i64 %27 to i32
+  %29 = call i32 %22(ptr %7, i32 %20, i32 %28)
+  %30 = load i32, ptr %7, align 4
+  %31 = sext i32 %30 to i64
+  br label %80
+
+32:
+  switch i32 %2, label %82 [
+    i32 6, label %33
+    i32 7, label %46
+    i32 15, label %60
+  ]
+
+33:
+  %34 = getelementptr inbounds nuw i8, ptr %0, i64 568
+  %35 = load ptr, ptr %34, align 8
+  %36 = getelementptr inbounds nuw i8, ptr %0, i64 840
+  %37 = sext i32 %1 to i64
+  %38 = getelementptr inbounds %struct.Device, ptr %36, i64 %37
+  %39 = load ptr, ptr %38, align 8
+  %40 = ptrtoint ptr %39 to i64
+  %41 = trunc i64 %40 to i32
+  %42 = call i32 %35(ptr %9, i32 %41)
+  %43 = icmp eq i32 %42, 0
+  br i1 %43, label %44, label %82
+
+44:
+  %45 = load i64, ptr %9, align 8
+  br label %80
+
+46:
+  %47 = getelementptr inbounds nuw i8, ptr %0, i64 592
+  %48 = load ptr, ptr %47, align 8
+  %49 = sext i32 %1 to i64
+  %50 = getelementptr %struct.Device, ptr %0, i64 %49
+  %51 = getelementptr i8, ptr %50, i64 848
+  %52 = load ptr, ptr %51, align 8
+  %53 = tail call i32 %48(ptr %52)
+  %54 = getelementptr inbounds nuw i8, ptr %0, i64 624
+  %55 = load ptr, ptr %54, align 8
+  %56 = call i32 %55(ptr %8, ptr %9)
+  %57 = icmp eq i32 %56, 0
+  br i1 %57, label %58, label %82
+
+58:
+  %59 = load i64, ptr %8, align 8
+  br label %80
+
+60:
+  store i32 0, ptr %6, align 4
+  %61 = getelementptr inbounds nuw i8, ptr %0, i64 576
+  %62 = load ptr, ptr %61, align 8
+  %63 = getelementptr inbounds nuw i8, ptr %0, i64 840
+  %64 = sext i32 %1 to i64
+  %65 = getelementptr inbounds %struct.Device, ptr %63, i64 %64
+  %66 = load ptr, ptr %65, align 8
+  %67 = ptrtoint ptr %66 to i64
+  %68 = trunc i64 %67 to i32
+  %69 = call i32 %62(ptr %6, i32 75, i32 %68)
+  %70 = load i32, ptr %6, align 4
+  %71 = mul nsw i32 %70, 10
+  store i32 0, ptr %5, align 4
+  %72 = load ptr, ptr %61, align 8
+  %73 = load ptr, ptr %65, align 8
+  %74 = ptrtoint ptr %73 to i64
+  %75 = trunc i64 %74 to i32
+  %76 = call i32 %72(ptr %5, i32 76, i32 %75)
+  %77 = load i32, ptr %5, align 4
+  %78 = add nsw i32 %77, %71
+  %79 = sext i32 %78 to i64
+  br label %80
+
+80:
+  %81 = phi i64 [ %31, %18 ], [ %79, %60 ], [ %59, %58 ], [ %45, %44 ]
+  store i64 %81, ptr %3, align 8
+  br label %82
+
+82:
+  %83 = phi i32 [ -1, %46 ], [ -1, %33 ], [ -1, %32 ], [ 0, %80 ]
+  ret i32 %83
+}
+
+define internal void @cuda_describe(ptr %0, i32 %1, ptr %2, i64 %3) {
+  store i8 0, ptr %2, align 1
+  %5 = getelementptr inbounds nuw i8, ptr %0, i64 560
+  %6 = load ptr, ptr %5, align 8
+  %7 = trunc i64 %3 to i32
+  %8 = getelementptr inbounds nuw i8, ptr %0, i64 840
+  %9 = sext i32 %1 to i64
+  %10 = getelementptr inbounds %struct.Device, ptr %8, i64 %9
+  %11 = load ptr, ptr %10, align 8
+  %12 = ptrtoint ptr %11 to i64
+  %13 = trunc i64 %12 to i32
+  %14 = tail call i32 %6(ptr %2, i32 %7, i32 %13)
+  ret void
+}
+
+define internal fastcc void @report_cuda(ptr %0, ptr %1, i32 %2) unnamed_addr {
+  %4 = alloca ptr, align 8
+  %5 = alloca ptr, align 8
+  %6 = alloca [4096 x i8], align 16
+  store ptr null, ptr %4, align 8
+  store ptr null, ptr %5, align 8
+  %7 = getelementptr inbounds nuw i8, ptr %0, i64 528
+  %8 = load ptr, ptr %7, align 8
+  %9 = call i32 %8(i32 %2, ptr %4)
+  %10 = getelementptr inbounds nuw i8, ptr %0, i64 536
+  %11 = load ptr, ptr %10, align 8
+  %12 = call i32 %11(i32 %2, ptr %5)
+  %13 = load ptr, ptr %4, align 8
+  %14 = icmp eq ptr %13, null
+  %15 = select i1 %14, ptr @.str.70, ptr %13
+  %16 = load ptr, ptr %5, align 8
+  %17 = icmp eq ptr %16, null
+  %18 = select i1 %17, ptr @.str, ptr %16
+  %19 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %6, i64 4096, ptr @.str.105, ptr %1, ptr %15, i32 %2, ptr %18)
+  call fastcc void @report(ptr @.str.4, ptr %6)
+  ret void
+}
+
+define internal fastcc void @report_start(ptr %0, i32 %1, ptr %2, ptr %3, i32 %4) unnamed_addr {
+  %6 = alloca i32, align 4
+  %7 = alloca i32, align 4
+  %8 = alloca i32, align 4
+  %9 = alloca i32, align 4
+  %10 = alloca ptr, align 8
+  %11 = alloca ptr, align 8
+  %12 = alloca [200 x i8], align 16
+  %13 = alloca i32, align 4
+  %14 = alloca i32, align 4
+  %15 = alloca [4096 x i8], align 16
+  store ptr null, ptr %10, align 8
+  store ptr null, ptr %11, align 8
+  call void @llvm.memset.p0.i64(ptr align 16 %12, i8 0, i64 200, i1 false)
+  %16 = getelementptr inbounds nuw i8, ptr %0, i64 528
+  %17 = load ptr, ptr %16, align 8
+  %18 = call i32 %17(i32 %4, ptr %10)
+  %19 = getelementptr inbounds nuw i8, ptr %0, i64 536
+  %20 = load ptr, ptr %19, align 8
+  %21 = call i32 %20(i32 %4, ptr %11)
+  %22 = getelementptr inbounds nuw i8, ptr %3, i64 48
+  %23 = load i64, ptr %22, align 8
+  %24 = getelementptr inbounds nuw i8, ptr %3, i64 56
+  %25 = load i64, ptr %24, align 8
+  %26 = getelementptr inbounds nuw i8, ptr %3, i64 64
+  %27 = load i64, ptr %26, align 8
+  store i32 0, ptr %9, align 4
+  %28 = getelementptr inbounds nuw i8, ptr %0, i64 576
+  %29 = load ptr, ptr %28, align 8
+  %30 = getelementptr inbounds nuw i8, ptr %0, i64 840
+  %31 = sext i32 %1 to i64
+  %32 = getelementptr inbounds %struct.Device, ptr %30, i64 %31
+  %33 = load ptr, ptr %32, align 8
+  %34 = ptrtoint ptr %33 to i64
+  %35 = trunc i64 %34 to i32
+  %36 = call i32 %29(ptr %9, i32 1, i32 %35)
+  %37 = load i32, ptr %9, align 4
+  store i32 0, ptr %8, align 4
+  %38 = load ptr, ptr %28, align 8
+  %39 = load ptr, ptr %32, align 8
+  %40 = ptrtoint ptr %39 to i64
+  %41 = trunc i64 %40 to i32
+  %42 = call i32 %38(ptr %8, i32 97, i32 %41)
+  %43 = load i32, ptr %8, align 4
+  store i32 0, ptr %13, align 4
+  store i32 0, ptr %14, align 4
+  %44 = getelementptr inbounds nuw i8, ptr %0, i64 752
+  %45 = load ptr, ptr %44, align 8
+  %46 = call i32 %45(ptr %13, i32 0, ptr %2)
+  %47 = load ptr, ptr %44, align 8
+  %48 = call i32 %47(ptr %14, i32 1, ptr %2)
+  %49 = getelementptr inbounds nuw i8, ptr %3, i64 24
+  br label %56
+
+50:
+  %51 = mul i64 %25, %23
+  %52 = mul i64 %51, %27
+  %53 = sext i32 %37 to i64
+  %54 = sext i32 %43 to i64
+  %55 = icmp ugt i64 %52, %53
+  br i1 %55, label %96, label %98
+
+56:
+  %57 = phi i64 [ 0, %5 ], [ %94, %93 ]
+  store i32 0, ptr %7, align 4
+  %58 = load ptr, ptr %28, align 8
+  %59 = load ptr, ptr %32, align 8
+  %60 = ptrtoint ptr %59 to i64
+  %61 = trunc i64 %60 to i32
+  %62 = trunc i64 %57 to i32
+  %63 = add i32 %62, 5
+  %64 = call i32 %58(ptr %7, i32 %63, i32 %61)
+  %65 = load i32, ptr %7, align 4
+  %66 = sext i32 %65 to i64
+  store i32 0, ptr %6, align 4
+  %67 = load ptr, ptr %28, align 8
+  %68 = load ptr, ptr %32, align 8
+  %69 = ptrtoint ptr %68 to i64
+  %70 = trunc i64 %69 to i32
+  %71 = trunc i64 %57 to i32
+  %72 = add i32 %71, 2
+  %73 = call i32 %67(ptr %6, i32 %72, i32 %70)
+  %74 = load i32, ptr %6, align 4
+  %75 = sext i32 %74 to i64
+  %76 = getelementptr inbounds nuw i64, ptr %49, i64 %57
+  %77 = load i64, ptr %76, align 8
+  %78 = icmp ugt i64 %77, %66
+  br i1 %78, label %79, label %84
+
+79:
+  %80 = getelementptr inbounds nuw i8, ptr @report_start.LETTERS, i64 %57
+  %81 = load i8, ptr %80, align 1
+  %82 = sext i8 %81 to i32
+  %83 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 200, ptr @.str.112, i64 %77, i32 %82, i64 %66)
+  br label %93
+
+84:
+  %85 = getelementptr inbounds nuw i64, ptr %22, i64 %57
+  %86 = load i64, ptr %85, align 8
+  %87 = icmp ugt i64 %86, %75
+  br i1 %87, label %88, label %93
+
+88:
+  %89 = getelementptr inbounds nuw i8, ptr @report_start.LETTERS, i64 %57
+  %90 = load i8, ptr %89, align 1
+  %91 = sext i8 %90 to i32
+  %92 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 200, ptr @.str.113, i64 %86, i32 %91, i64 %75)
+  br label %93
+
+93:
+  %94 = add nuw nsw i64 %57, 1
+  %95 = icmp eq i64 %94, 3
+  br i1 %95, label %50, label %56
+
+96:
+  %97 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 200, ptr @.str.62, i64 %52, i64 %53)
+  br label %115
+
+98:
+  %99 = load i32, ptr %14, align 4
+  %100 = sext i32 %99 to i64
+  %101 = getelementptr inbounds nuw i8, ptr %3, i64 72
+  %102 = load i64, ptr %101, align 8
+  %103 = add i64 %102, %100
+  %104 = icmp ugt i64 %103, %54
+  br i1 %104, label %105, label %107
+
+105:
+  %106 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 200, ptr @.str.61, i64 %103, i64 %54)
+  br label %115
+
+107:
+  %108 = load i32, ptr %13, align 4
+  %109 = icmp ne i32 %108, 0
+  %110 = sext i32 %108 to i64
+  %111 = icmp ugt i64 %52, %110
+  %112 = and i1 %109, %111
+  br i1 %112, label %113, label %115
+
+113:
+  %114 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 200, ptr @.str.114, i64 %52, i32 %108)
+  br label %115
+
+115:
+  %116 = load ptr, ptr %3, align 8
+  %117 = load i64, ptr %49, align 8
+  %118 = getelementptr inbounds nuw i8, ptr %3, i64 32
+  %119 = load i64, ptr %118, align 8
+  %120 = getelementptr inbounds nuw i8, ptr %3, i64 40
+  %121 = load i64, ptr %120, align 8
+  %122 = load i64, ptr %22, align 8
+  %123 = load i64, ptr %24, align 8
+  %124 = load i64, ptr %26, align 8
+  %125 = load ptr, ptr %10, align 8
+  %126 = icmp eq ptr %125, null
+  %127 = select i1 %126, ptr @.str.70, ptr %125
+  %128 = load ptr, ptr %11, align 8
+  %129 = icmp eq ptr %128, null
+  %130 = select i1 %129, ptr @.str, ptr %128
+  %131 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %15, i64 4096, ptr @.str.115, ptr %116, i64 %117, i64 %119, i64 %121, i64 %122, i64 %123, i64 %124, ptr %127, i32 %4, ptr %130, ptr %12)
+  call fastcc void @report(ptr @.str.4, ptr %15)
+  ret void
+}
+
+declare i32 @pthread_mutex_lock(ptr)
+
+declare i32 @pthread_mutex_unlock(ptr)
+
+declare extern_weak void @TVMFFIErrorSetRaisedFromCStr(ptr, ptr)
+
+declare i32 @dprintf(i32, ptr, ...)
+
+declare extern_weak ptr @TVMFFIEnvGetStream(i32, i32)
+
+declare i64 @llvm.ctlz.i64(i64, i1)
+
+define internal fastcc void @drop(ptr %0, ptr %1, ptr %2) unnamed_addr {
+  %4 = getelementptr inbounds nuw i8, ptr %0, i64 26312
+  %5 = load ptr, ptr %4, align 8
+  %6 = load i64, ptr %2, align 8
+  %7 = getelementptr inbounds nuw i8, ptr %0, i64 26320
+  %8 = load i64, ptr %7, align 8
+  %9 = icmp eq i64 %8, 0
+  br i1 %9, label %23, label %10
+
+10:
+  %11 = phi i64 [ %21, %10 ], [ 0, %3 ]
+  %12 = phi i64 [ %20, %10 ], [ %8, %3 ]
+  %13 = add i64 %12, %11
+  %14 = lshr i64 %13, 1
+  %15 = getelementptr inbounds nuw ptr, ptr %5, i64 %14
+  %16 = load ptr, ptr %15, align 8
+  %17 = load i64, ptr %16, align 8
+  %18 = icmp ugt i64 %17, %6
+  %19 = add nuw i64 %14, 1
+  %20 = select i1 %18, i64 %14, i64 %12
+  %21 = select i1 %18, i64 %11, i64 %19
+  %22 = icmp ult i64 %21, %20
+  br i1 %22, label %10, label %23
+
+23:
+  %24 = phi i64 [ 0, %3 ], [ %21, %10 ]
+  %25 = getelementptr inbounds nuw ptr, ptr %5, i64 %24
+  %26 = getelementptr inbounds i8, ptr %25, i64 -8
+  %27 = getelementptr inbounds nuw i8, ptr %1, i64 40
+  %28 = load ptr, ptr %27, align 8
+  tail call void %28(ptr %0, ptr %2)
+  %29 = load i64, ptr %7, align 8
+  %30 = add i64 %29, -1
+  store i64 %30, ptr %7, align 8
+  %31 = load ptr, ptr %4, align 8
+  %32 = ptrtoint ptr %26 to i64
+  %33 = ptrtoint ptr %31 to i64
+  %34 = sub i64 %32, %33
+  %35 = lshr exact i64 %34, 3
+  %36 = sub i64 %30, %35
+  %37 = shl i64 %36, 3
+  %38 = tail call ptr @memmove(ptr %26, ptr %25, i64 %37)
+  tail call void @free(ptr %2)
+  ret void
+}
+
+declare ptr @memmove(ptr, ptr, i64)
+
+declare ptr @realloc(ptr, i64)
+
+declare i32 @llvm.smax.i32(i32, i32)
+
+declare i64 @llvm.smin.i64(i64, i64)
+
+declare i32 @llvm.smin.i32(i32, i32)
+
+declare i64 @llvm.umax.i64(i64, i64)
+
+declare ptr @llvm.load.relative.i64(ptr, i64)

@@ -1,0 +1,77 @@
+"""Operators of host functions that use a device: they start kernels, and have memory between them.
+
+What they become calls the launcher, `tilewright.target.launcher`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal
+
+from tilewright.error import LoweringError
+from tilewright.ir.convert import const
+from tilewright.ir.dtype import HANDLE, INT64, VOID, DType
+from tilewright.ir.expr import Call, Expr, StringImm, Var
+from tilewright.ir.op import CallEffectKind, Op, register_op
+
+__all__ = ["DEVICE_MEMORY", "kernel_code", "launch_kernel"]
+
+DEVICE_MEMORY: Final = "tir.device_memory"
+"""An annotation of allocations: the device type whose memory they are, as DLPack counts types.
+
+An attribute of this name around them has the address of an array that is on the same device.
+"""
+
+register_op("tir.launch_kernel", CallEffectKind.OPAQUE, vectorizable=False)
+register_op("tir.kernel_code", CallEffectKind.PURE, arity=2, vectorizable=False)
+# What `launch_kernel` becomes, with the address of its arguments.
+register_op("tir.launch_kernel_lowered", CallEffectKind.OPAQUE, arity=1, vectorizable=False)
+
+_AXES: Final = {
+    **{f"blockIdx.{axis}": axis for axis in "xyz"},
+    **{f"threadIdx.{axis}": axis.upper() for axis in "xyz"},
+}
+
+
+def launch_kernel(
+    device_type: int, name: str, arguments: Sequence[Var], extents: Mapping[str, Expr]
+) -> Expr:
+    """Start a kernel of the module; for its effect only.
+
+    Args:
+        device_type: DLPack's number of the devices.
+        name: of the kernel.
+        arguments: pointers and numbers.
+        extents: of its axes, by their tags.
+    """
+    parameters = "".join(_letter(argument.dtype) for argument in arguments)
+    axes = "".join(_AXES[tag] for tag in extents)
+    known = (
+        const(device_type, "int64"),
+        *(kernel_code(field, name) for field in ("key", "source", "image")),
+        StringImm(name),
+        StringImm(f"{parameters}:{axes}"),
+    )
+    return Call(VOID, Op.get("tir.launch_kernel"), (*known, *arguments, *extents.values()))
+
+
+def kernel_code(field: Literal["key", "source", "image"], kernel: str) -> Expr:
+    """What the backend makes of the kernels of the module, once it is known.
+
+    The source; what that was compiled to, or an empty text; and a number that tells a kernel of
+    this source from all others.
+    """
+    dtype = INT64 if field == "key" else HANDLE
+    return Call(dtype, Op.get("tir.kernel_code"), (StringImm(field), StringImm(kernel)))
+
+
+def _letter(dtype: DType) -> str:
+    """How the launcher passes a parameter: see ``number_of`` in launcher.c."""
+    if dtype.is_handle:
+        return "p"
+    if dtype.is_float:
+        return "d" if dtype.bits == 64 else "f"  # kernels take halves as float32
+    letter = {8: "b", 16: "h", 32: "i", 64: "l"}.get(8 if dtype.is_bool else dtype.bits)
+    if letter is None or dtype.is_vector:
+        raise LoweringError(f"a kernel cannot take a number of dtype {dtype!s}")
+    return letter
