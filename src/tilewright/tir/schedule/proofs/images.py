@@ -16,6 +16,7 @@ from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
 from tilewright.tir.buffer import Buffer, Range
 from tilewright.tir.schedule.edits.bindings import conjunction, mentioned, reads_memory
 from tilewright.tir.schedule.proofs.domains import is_run
+from tilewright.tir.schedule.proofs.fused_loops import as_fused_loops
 from tilewright.tir.schedule.proofs.regions import Box
 from tilewright.tir.substitute import substitute
 
@@ -60,7 +61,13 @@ def box_of(image: Image, analyzer: Analyzer, buffer: Buffer | None = None) -> Bo
         return None
     mirror = mirrored(indices, iterators)
     indices = [substitute(index, mirror) for index in indices]
-    found = detect_iter_map(indices, iterators, substitute(predicate, mirror), True, analyzer)
+    predicate = substitute(predicate, mirror)
+    found = detect_iter_map(indices, iterators, predicate, True, analyzer)
+    if not found.is_affine:
+        fused = as_fused_loops(indices, iterators, predicate)
+        if fused is None:
+            return None
+        found = detect_iter_map(*fused, True, analyzer)
     if not found.is_affine:
         return None
     return tuple(
