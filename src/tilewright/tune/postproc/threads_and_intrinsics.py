@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from tilewright.error import ArgumentValueError
 from tilewright.ir.expr import const_int_value
 from tilewright.ir.rewrite import walk
@@ -56,7 +58,8 @@ AXES = ("threadIdx.z", "threadIdx.y", "threadIdx.x")
 class RewriteCooperativeFetch(Postproc):
     """Splits the copies that `MultiLevelTiling` has marked among the threads of their kernel.
 
-    Each thread copies as many elements at once as the annotation says.
+    Each thread copies as many elements at once as the annotation says, or a part of that where it
+    would not be the same for all threads.
     """
 
     def apply(self, sch: Schedule) -> bool:
@@ -77,14 +80,26 @@ class RewriteCooperativeFetch(Postproc):
 
 def _fetch(sch: Schedule, block: BlockRV, lanes: int, warp: int) -> None:
     threads = _threads_of_kernel(sch, block, warp)
-    factors = [*(count for _, count in threads), *([lanes] if lanes > 1 else [])]
+    loop = sch.get_loops(block)[-1]
+    counts = [count for _, count in threads]
+    lanes = _fitting(const_int_value(sch.get(loop).extent), math.prod(counts), lanes)
+    factors = [*counts, *([lanes] if lanes > 1 else [])]
     if not factors:
         return
-    _, *parts = sch.split(sch.get_loops(block)[-1], [None, *factors])
+    _, *parts = sch.split(loop, [None, *factors])
     if lanes > 1:
         sch.vectorize(parts.pop())
     for (axis, _), part in zip(threads, parts, strict=True):
         sch.bind(part, axis)
+
+
+def _fitting(extent: int | None, threads: int, lanes: int) -> int:
+    """How many elements each thread copies at once, so that there is the same for all threads.
+
+    A vector cannot be cut off, so where they have different numbers of elements, it is one.
+    """
+    fewer = [n for n in range(lanes, 1, -1) if lanes % n == 0]
+    return next((n for n in fewer if extent is not None and extent % (n * threads) == 0), 1)
 
 
 def _threads_of_kernel(sch: Schedule, block: BlockRV, warp: int) -> list[tuple[str, int]]:
