@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from tilewright.arith import Analyzer
 from tilewright.arith.facts import conjuncts
+from tilewright.arith.fused_loops import as_fused_loops
 from tilewright.arith.interval import IntervalSet
 from tilewright.arith.iter_form import Size
 from tilewright.arith.itermap import detect_iter_map
@@ -16,7 +17,6 @@ from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
 from tilewright.tir.buffer import Buffer, Range
 from tilewright.tir.schedule.edits.bindings import conjunction, mentioned, reads_memory
 from tilewright.tir.schedule.proofs.domains import is_run
-from tilewright.tir.schedule.proofs.fused_loops import as_fused_loops
 from tilewright.tir.schedule.proofs.regions import Box
 from tilewright.tir.substitute import substitute
 

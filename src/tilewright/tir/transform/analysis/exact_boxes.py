@@ -6,15 +6,30 @@ The indices ``[i * 4 + j, k]`` over loops ``i < 4, j < 4, k < n`` reach the whol
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from tilewright.arith import Analyzer
-from tilewright.arith.itermap import detect_iter_map
+from tilewright.arith.fused_loops import as_fused_loops
+from tilewright.arith.itermap import IterMapResult, detect_iter_map
 from tilewright.arith.linear import mentions
-from tilewright.ir.convert import as_expr
-from tilewright.ir.expr import EQ, GE, GT, LE, LT, Broadcast, CompareExpr, Expr, IntImm, Ramp, Var
+from tilewright.ir.convert import as_expr, const
+from tilewright.ir.expr import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    And,
+    Broadcast,
+    CompareExpr,
+    Expr,
+    IntImm,
+    Ramp,
+    Var,
+)
 from tilewright.ir.range import Range
 from tilewright.ir.structural import structural_equal
 from tilewright.tir.transform.analysis.affine import Affine, affine, expand, split, to_expr
@@ -73,8 +88,14 @@ def exact_box(
         elif not analyzer.can_prove(loop.extent >= 1):
             return None
     sides = _separate_sides(indices, used, analyzer) or _fused_sides(indices, used, analyzer)
-    if sides is None:
-        return None
+    clipped = None if sides is None else _clipped(sides, indices, conditions, running)
+    return clipped or _cut_short(indices, used, conditions, analyzer)
+
+
+def _clipped(
+    sides: list[Side], indices: Sequence[Expr], conditions: Sequence[Expr], running: Sequence[Var]
+) -> Box | None:
+    """The part of a box in which conditions hold, each of which bounds an index."""
     for condition in conditions:
         position = _clipped_position(indices, condition, running)
         if position is None:
@@ -173,8 +194,31 @@ def _fused_sides(
     indices: Sequence[Expr], loops: Sequence[Loop], analyzer: Analyzer
 ) -> list[Side] | None:
     """The indices are digits of fused loops, all of them."""
-    domains = {loop.var: Range.from_min_extent(loop.minimum, loop.extent) for loop in loops}
-    found = detect_iter_map(indices, domains, require_bijective=True, analyzer=analyzer)
+    found = detect_iter_map(indices, _domains(loops), require_bijective=True, analyzer=analyzer)
+    return _sides_of(found)
+
+
+def _cut_short(
+    indices: Sequence[Expr],
+    loops: Sequence[Loop],
+    conditions: Sequence[Expr],
+    analyzer: Analyzer,
+) -> Box | None:
+    """The indices are digits of one loop that was split, and may be cut short by a condition."""
+    predicate = functools.reduce(And, conditions) if conditions else const(True)
+    fused = as_fused_loops(indices, _domains(loops), predicate)
+    if fused is None:
+        return None
+    sides = _sides_of(detect_iter_map(*fused, require_bijective=True, analyzer=analyzer))
+    return None if sides is None else tuple(sides)
+
+
+def _domains(loops: Sequence[Loop]) -> dict[Var, Range]:
+    """The domains of loops of which the outermost is the last; here it is the first."""
+    return {loop.var: Range.from_min_extent(loop.minimum, loop.extent) for loop in reversed(loops)}
+
+
+def _sides_of(found: IterMapResult) -> list[Side] | None:
     if not found.is_affine:
         return None
     return [

@@ -10,16 +10,26 @@ and indices are functions of it. They do not show it, as simplifying has reduced
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from tilewright.arith.facts import conjuncts
 from tilewright.arith.linear import Terms, collect
 from tilewright.ir.convert import const
-from tilewright.ir.expr import LT, Add, Expr, FloorMod, IntImm, Var, const_int_value, is_const_int
+from tilewright.ir.expr import (
+    LT,
+    Add,
+    And,
+    Expr,
+    FloorMod,
+    IntImm,
+    Var,
+    const_int_value,
+    is_const_int,
+)
+from tilewright.ir.range import Range
 from tilewright.ir.rewrite import Rewriter
-from tilewright.tir.buffer import Range
-from tilewright.tir.schedule.edits.bindings import conjunction
 
 
 class FusedLoops(NamedTuple):
@@ -63,9 +73,13 @@ def as_fused_loops(
         if digits is not None:
             others = [*conditions[:position], *conditions[position + 1 :]]
             most = const_int_value(condition.b)  # type: ignore[attr-defined]
-            return _fused(indices, iterators, digits, conjunction(*others), most)
-    digits = None if conditions else _digits_in_order(iterators)
+            return _fused(indices, iterators, digits, _all_of(others), most)
+    digits = None if conditions or len(iterators) < 2 else _digits_in_order(iterators)
     return None if digits is None else _fused(indices, iterators, digits, predicate, None)
+
+
+def _all_of(conditions: Sequence[Expr]) -> Expr:
+    return functools.reduce(And, conditions) if conditions else const(True)
 
 
 def _fused(
@@ -114,7 +128,7 @@ def _digits_in_order(iterators: Mapping[Var, Range]) -> list[_Digit] | None:
             return None
         found.append(_Digit(var, unit, extent))
         unit *= extent
-    return found if len(found) > 1 else None
+    return found or None
 
 
 class _OfFused(Rewriter):
