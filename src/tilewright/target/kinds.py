@@ -34,6 +34,7 @@ _GPU: Final[dict[str, type]] = {
     **_COMMON, "arch": str, "mcpu": str, "max_threads_per_block": int, "max_num_threads": int,
     "thread_warp_size": int, "max_shared_memory_per_block": int, "registers_per_block": int,
     "l2_cache_size_bytes": int, "max_function_args": int, "max_local_memory_per_block": int,
+    "multi_processor_count": int, "clock_rate_mhz": int, "memory_bandwidth_gbps": int,
 }  # fmt: skip
 
 _VULKAN: Final[dict[str, type]] = {

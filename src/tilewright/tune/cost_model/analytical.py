@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from tilewright.target import Target
+from tilewright.target.gpu import figures_of
 from tilewright.tir.stmt import ForKind
 from tilewright.tir.transform.machine import Machine
 from tilewright.tune.cost_model import accelerator
@@ -54,7 +56,7 @@ class AnalyticalModel(CostModel, kind="analytical"):
 def estimate_on(target: Target | None) -> Callable[[Program], float]:
     """The function that estimates the cycles of a program on `target`."""
     if target is not None and "gpu" in target.keys:
-        return accelerator.estimate
+        return partial(accelerator.estimate, gpu=figures_of(target))
     machine = (target or Target("llvm")).machine
     return lambda program: estimate(program, machine)
 

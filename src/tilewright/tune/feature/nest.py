@@ -9,13 +9,14 @@ lives at a time.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+from collections.abc import Set as AbstractSet
+from typing import Any, NamedTuple, TypeAlias
 
 from tilewright.ir.expr import Var, const_int_value
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.stmt import ForKind
 from tilewright.tune.feature.footprint import Level, levels_of, strides_along
-from tilewright.tune.feature.index_form import Anything, Terms
+from tilewright.tune.feature.index_form import Anything, Quotient, Terms
 from tilewright.tune.feature.operations import Operations
 
 
@@ -52,15 +53,19 @@ class Memory:
         elements: how many there are.
         allocated: whether it is memory of the program itself, not of its caller.
         outside: how many of the outermost loops are around the allocation.
+        alignments: for dimensions whose strides are to be ``k * factor + offset``: both numbers.
     """
 
-    __slots__ = ("allocated", "buffer", "elements", "itemsize", "outside", "strides")
+    __slots__ = (
+        "alignments", "allocated", "buffer", "elements", "itemsize", "outside", "strides",
+    )  # fmt: skip
 
     def __init__(self, buffer: Buffer, allocated: bool, sizes: Sequence[int]) -> None:
         self.buffer = buffer
         self.allocated = allocated
         self.itemsize = buffer.dtype.itemsize
         self.outside: int | None = None
+        self.alignments: dict[int, tuple[int, int]] = {}
         self.strides: list[int] = []
         self.elements = 1
         for size in reversed(sizes):
@@ -73,6 +78,12 @@ class Memory:
                 own if stride is None else stride
                 for own, stride in zip(self.strides, given, strict=True)
             ]
+
+    def not_shared_by(self, around: Sequence[Loop]) -> Sequence[Loop]:
+        """Of the loops around the allocation, those whose iterations have memory of their own."""
+        if not self.buffer.scope().startswith("shared"):
+            return around
+        return [loop for loop in around if not loop.tag.startswith(("threadIdx", "vthread"))]
 
 
 class Access:
@@ -149,11 +160,19 @@ class Statement:
         """Find levels and strides, when it is known where memory is allocated."""
         for access in self.accesses:
             if access.memory.outside:
-                for loop in self.loops[: access.memory.outside]:
-                    access.terms.pop(loop, None)
+                around = set(access.memory.not_shared_by(self.loops[: access.memory.outside]))
+                for key in [key for key in access.terms if _is_about(key, around)]:
+                    del access.terms[key]
         self.levels = levels_of(self.loops, [access.terms for access in self.accesses])
         for access in self.accesses:
             access.strides = strides_along(self.levels, access.terms)
+
+
+def _is_about(key: Any, loops: AbstractSet[Loop]) -> bool:
+    """Whether a part of an index is given by some loops alone."""
+    if key.__class__ is Quotient:
+        return all(_is_about(inner, loops) for inner in key.terms)
+    return key in loops
 
 
 class Nest:

@@ -24,6 +24,7 @@ from tilewright.tir.stmt import (
     Stmt,
     While,
 )
+from tilewright.tir.transform.building.allocations import BUFFER_DIM_ALIGN
 from tilewright.tune.candidate import lifted
 from tilewright.tune.feature.index_form import Anything, Form, IndexReader, Quotient, Terms, bounds
 from tilewright.tune.feature.nest import Access, Guard, Loop, Memory, Nest, Part, Program, Statement
@@ -132,6 +133,10 @@ class _Reader:
             self._views[match.buffer] = match.source
         if block.annotations:
             self._set_unroll_step(block.annotations)
+            for index, axis, *wish in block.annotations.get(BUFFER_DIM_ALIGN, ()):
+                memory = self._memories.get(block.writes[int(index)].buffer)
+                if memory is not None:
+                    memory.alignments[int(axis)] = (int(wish[0]), int(wish[1]))
         if block.init is not None:
             self._initialise(block, set(reducing))
         self._visit(block.body)
