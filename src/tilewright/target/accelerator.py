@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
+from tilewright.target.gpu import figures_of
 from tilewright.target.target import Target
-
-MULTIPROCESSORS: Final = {
-    "sm_75": 40, "sm_80": 108, "sm_86": 82, "sm_87": 16, "sm_89": 128, "sm_90": 132, "sm_100": 148,
-    "sm_120": 170,
-}  # fmt: skip
-"""Number of multiprocessors of a GPU of each architecture, from the data sheets of NVIDIA."""
 
 
 class Accelerator(NamedTuple):
@@ -34,11 +29,11 @@ class Accelerator(NamedTuple):
 def accelerator_of(target: Target) -> Accelerator:
     """The device of a target, as far as its attributes or its architecture say it."""
     default, attrs = Accelerator(), target.attrs
-    architecture = target.arch.rstrip("af")
+    is_known = target.arch or "multi_processor_count" in attrs
     return Accelerator(
         attrs.get("max_threads_per_block", attrs.get("max_num_threads", default.threads)),
         attrs.get("thread_warp_size", default.warp),
         attrs.get("max_shared_memory_per_block", default.shared_bytes),
         attrs.get("registers_per_block", default.registers),
-        attrs.get("num-cores", MULTIPROCESSORS.get(architecture, default.multiprocessors)),
+        figures_of(target).multiprocessors if is_known else default.multiprocessors,
     )

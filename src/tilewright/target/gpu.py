@@ -42,12 +42,12 @@ class Gpu(NamedTuple):
 
 
 _ARCHITECTURES: Final = {
-    # Tesla T4, A100 (40 GB), GeForce RTX 3070, Jetson AGX Orin, GeForce RTX 4090, H100 SXM, B200,
+    # Tesla T4, A100 (40 GB), GeForce RTX 3090, Jetson AGX Orin, GeForce RTX 4090, H100 SXM, B200,
     # and GeForce RTX 5090: data sheets and white papers of NVIDIA, and the table of technical
     # specifications by compute capability of the CUDA C++ Programming Guide.
     75: Gpu(40, 1.59e9, 320e9, 4 << 20, 96 << 10, 64 << 10, 1024, 16, 64, 2),
     80: Gpu(108, 1.41e9, 1555e9, 40 << 20, 192 << 10, 164 << 10, 2048, 32, 64, 32),
-    86: Gpu(46, 1.725e9, 448e9, 4 << 20, 128 << 10, 100 << 10, 1536, 16, 128, 2),
+    86: Gpu(82, 1.695e9, 936e9, 6 << 20, 128 << 10, 100 << 10, 1536, 16, 128, 2),
     87: Gpu(16, 1.3e9, 205e9, 4 << 20, 192 << 10, 164 << 10, 1536, 16, 128, 2),
     89: Gpu(128, 2.52e9, 1008e9, 72 << 20, 128 << 10, 100 << 10, 1536, 24, 128, 2),
     90: Gpu(132, 1.98e9, 3352e9, 50 << 20, 256 << 10, 228 << 10, 2048, 32, 128, 64),

@@ -78,7 +78,8 @@ TAGS: Final[dict[str, dict[str, Any]]] = {
     "nvidia/geforce-rtx-3070": {
         "kind": "cuda", "arch": "sm_86", "max_shared_memory_per_block": 49152,
         "max_threads_per_block": 1024, "thread_warp_size": 32, "registers_per_block": 65536,
-        "l2_cache_size_bytes": 4194304,
+        "l2_cache_size_bytes": 4194304, "multi_processor_count": 46, "clock_rate_mhz": 1725,
+        "memory_bandwidth_gbps": 448,
     },
     "aws/cpu/c5.large": {"kind": "llvm", "mcpu": "skylake-avx512", "num-cores": 1},
     "aws/cpu/c5.9xlarge": {"kind": "llvm", "mcpu": "skylake-avx512", "num-cores": 18},
