@@ -24,6 +24,7 @@ from tilewright.tir.schedule.proofs.edit_checks import (
     require_representable,
     require_still_initialised,
 )
+from tilewright.tir.schedule.proofs.kernels import require_kernels
 from tilewright.tir.schedule.proofs.legality import require_still_independent
 from tilewright.tir.schedule.state import ScheduleState, StmtSRef
 from tilewright.tir.schedule.symbols import BlockRV, ComputeLocation, LoopRV, SymbolTable
@@ -31,7 +32,7 @@ from tilewright.tir.schedule.traces.instruction import Instruction, InstructionK
 from tilewright.tir.schedule.traces.random_choices import RandomState
 from tilewright.tir.schedule.traces.trace import Trace
 from tilewright.tir.schedule.tree import FunctionTree
-from tilewright.tir.stmt import Block, BlockRealize, For
+from tilewright.tir.stmt import Block, BlockRealize, For, ForKind
 
 _LEVELS = ("detail", "fast", "none")
 
@@ -245,6 +246,8 @@ class Schedule(PrimitiveMethods):
                 )
                 require_bound_variables(tree, after)
                 require_still_independent(tree, after, edit.by_construction)
+                if ForKind.THREAD_BINDING not in edit.by_construction:
+                    require_kernels(tree, after)
                 require_still_initialised(tree, after)
                 require_representable(tree, after)
         except ScheduleError as error:

@@ -6,7 +6,11 @@ concrete numbers) or `NotProved`; a question that is too hard gives the last one
 exception. Buffers with different pointers are different memory.
 """
 
-from tilewright.tir.analysis.dependence.carried import carried_by, memory_in_doubt
+from tilewright.tir.analysis.dependence.carried import (
+    carried_between,
+    carried_by,
+    memory_in_doubt,
+)
 from tilewright.tir.analysis.dependence.coverage import check_written, runs_whole_domain
 from tilewright.tir.analysis.dependence.order import check_order
 from tilewright.tir.analysis.dependence.program import (

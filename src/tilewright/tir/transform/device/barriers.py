@@ -20,7 +20,6 @@ from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import Final
 
-from tilewright.error import LoweringError
 from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.ir.node import Node
 from tilewright.ir.rewrite import Rewriter, walk
@@ -41,7 +40,9 @@ from tilewright.tir.stmt import (
     While,
     seq,
 )
+from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.building.statements import resequenced, statements
+from tilewright.tir.transform.device.kernel_error import KernelError
 from tilewright.tir.transform.device.lost_updates import refuse_lost_updates
 from tilewright.tir.transform.device.thread_axes import (
     THREADS,
@@ -59,7 +60,7 @@ def insert_barriers(func: PrimFunc) -> PrimFunc:
     """`func` with the barriers that the threads of its kernels need.
 
     Raises:
-        LoweringError: if threads would have to wait for each other where not all of them come, or
+        KernelError: if threads would have to wait for each other where not all of them come, or
             threads of different blocks, which cannot wait for each other.
     """
     if not any(is_axis(stmt) for stmt in statements(func.body)):
@@ -113,11 +114,12 @@ class _Barriers:
         for number, first in enumerate(accesses):
             for second in accesses[number:]:
                 if self._conflicts.among_blocks(first, second):
-                    name = first.buffer.name
-                    raise LoweringError(
-                        f"{name}: threads of two blocks access the same element, one of them "
-                        "writes, and blocks do not wait for each other; compute it in loops of its "
-                        "own, which become a kernel of their own, or bind other loops to blocks"
+                    raise KernelError(
+                        f"{first.buffer.name}: threads of two blocks access the same element, one "
+                        "of them writes, and blocks do not wait for each other",
+                        example=self._conflicts.blocks_that_meet(first, second),
+                        hint="compute it in loops of its own, which become a kernel of their own, "
+                        "or bind other loops to blocks",
                     )
 
     # --- statements -------------------------------------------------------------------------
@@ -158,9 +160,11 @@ class _Barriers:
                 if isinstance(stmt, IfThenElse):
                     self._conditions = (*outer, (stmt.condition, bool(number)))
                 if self._scan(part).stmt is not part:
-                    raise LoweringError(
+                    raise KernelError(
                         "threads would have to wait for each other where only some of them come: "
-                        f"under the condition {stmt.condition}"
+                        f"under the condition {stmt.condition}",
+                        loops=[v for v in variables_of(stmt.condition) if v in self._varying],
+                        hint="let all threads come, with the condition around what they store only",
                     )
             self._conditions = outer
         accesses = accesses_in(stmt)
@@ -214,9 +218,11 @@ class _Barriers:
     def _loop_of_some(self, stmt: For) -> _Scan:
         """A loop to whose iterations not all threads come."""
         if self._scan(stmt.body).stmt is not stmt.body:
-            raise LoweringError(
+            raise KernelError(
                 f"threads would have to wait for each other in loop {stmt.loop_var.name}, which "
-                "has not as many iterations for all of them"
+                "has not as many iterations for all of them",
+                loops=[stmt.loop_var],
+                hint="give it the largest number, and a condition inside",
             )
         accesses = accesses_in(stmt)
         return _Scan(stmt, accesses, accesses, False)

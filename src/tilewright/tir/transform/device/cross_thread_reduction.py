@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilewright.error import LoweringError
 from tilewright.ir.arithmetic import less, logical_and
 from tilewright.ir.expr import Expr, IntImm, Var, const_int_value, is_const_int
 from tilewright.ir.node import Node
@@ -43,6 +42,7 @@ from tilewright.tir.stmt import (
     seq,
 )
 from tilewright.tir.transform.building.statements import statements
+from tilewright.tir.transform.device.kernel_error import KernelError
 from tilewright.tir.transform.device.opened_blocks import (
     TRUE,
     closed,
@@ -64,7 +64,7 @@ def lower_cross_thread_reduction(func: PrimFunc) -> PrimFunc:
     """`func`, with blocks, in which no reduction loop is bound to threads any more.
 
     Raises:
-        LoweringError: for a reduction that threads cannot share.
+        KernelError: for a reduction that threads cannot share.
     """
     if not any(is_bound(stmt) for stmt in statements(func.body)):
         return func
@@ -117,10 +117,11 @@ class _CrossThread(Rewriter):
             return False
         for shared in leaf.shared:
             if tag_of(shared) in BLOCKS:
-                raise LoweringError(
+                raise KernelError(
                     f"block {leaf.name} reduces along loop {shared.loop_var.name}, which is bound "
-                    f"to {tag_of(shared)}: blocks of threads do not wait for each other; rfactor "
-                    "the loop, or bind it to threadIdx.x"
+                    f"to {tag_of(shared)}: blocks of threads do not wait for each other",
+                    loops=[shared.loop_var],
+                    hint="rfactor the loop, or bind it to threadIdx.x",
                 )
         return bool(leaf.shared)
 
@@ -162,10 +163,12 @@ class _CrossThread(Rewriter):
         for outer in self._threads:
             for loop in hoisted:
                 if tag_of(outer) == tag_of(loop) and outer.loop_var in leaf.spatial:
-                    raise LoweringError(
+                    raise KernelError(
                         f"block {leaf.name}: loop {loop.loop_var.name} is bound to {tag_of(loop)}, "
                         f"and so is loop {outer.loop_var.name} around it, which computes other "
-                        "elements; bind them to different axes"
+                        "elements",
+                        loops=[loop.loop_var, outer.loop_var],
+                        hint="bind them to different axes",
                     )
 
     def _as_long_as_the_axis(self, loop: For) -> tuple[For, Expr]:
@@ -225,8 +228,9 @@ class _Core(Rewriter):
     def _require_elsewhere(self, stmt: Node) -> None:
         for node in walk(stmt):
             if isinstance(node, (BufferLoad, BufferStore)) and node.buffer.data in self._targets:
-                raise LoweringError(
+                raise KernelError(
                     f"{node.buffer.name} is used inside of the loops in which threads reduce into "
-                    f"it (block {self._targets[node.buffer.data]}), where it is not complete; use "
-                    "it after these loops"
+                    f"it (block {self._targets[node.buffer.data]}), where it is not complete",
+                    loops=list(self._hoisted),
+                    hint="use it after these loops",
                 )

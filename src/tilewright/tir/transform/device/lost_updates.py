@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilewright.error import LoweringError
 from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import Expr, Let, Var
 from tilewright.ir.rewrite import Visitor
 from tilewright.tir.buffer import storage_scope
 from tilewright.tir.memory_owner import MemoryOwner, owner_of
 from tilewright.tir.stmt import Allocate, BufferStore, For, IfThenElse, LetStmt, Stmt
+from tilewright.tir.transform.device.kernel_error import KernelError
 from tilewright.tir.transform.device.thread_axes import Axis
 from tilewright.tir.transform.device.thread_conflicts import Access, ThreadConflicts, accesses_in
 
@@ -32,7 +32,7 @@ def refuse_lost_updates(body: Stmt, axes: Sequence[Axis]) -> None:
         axes: those of the kernel.
 
     Raises:
-        LoweringError: for a statement that loads what another thread stores by it.
+        KernelError: for a statement that loads what another thread stores by it.
     """
     _Updates(axes).visit(body)
 
@@ -78,11 +78,12 @@ class _Updates(Visitor):
         for load in loads:
             if self._conflicts.certainly_among_threads(load, target):
                 name = store.buffer.name
-                raise LoweringError(
+                raise KernelError(
                     f"{name}: threads update the same element at once, by {name}"
-                    f"{list(store.indices)} = ..., and all but one of the updates may be lost; if "
-                    "it is a reduction, write it as a block with T.axis.reduce and T.init, which "
-                    "threads share, or do not bind its loop"
+                    f"{list(store.indices)} = ..., and all but one of the updates may be lost",
+                    example=self._conflicts.threads_that_meet(load, target),
+                    hint="if it is a reduction, write it as a block with T.axis.reduce and T.init, "
+                    "which threads share, or do not bind its loop",
                 )
 
     def _here(self, access: Access) -> Access:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from tilewright.error import LoweringError
 from tilewright.ir.convert import as_expr, const
 from tilewright.ir.expr import Expr, Var, const_int_value
 from tilewright.tir.analysis.reduction import initial_values
@@ -22,11 +21,16 @@ from tilewright.tir.stmt import (
 from tilewright.tir.substitute import Substitution, substitute, variables_of
 from tilewright.tir.transform.building.combination import store_into
 from tilewright.tir.transform.device.combine_parts import Parts, combined
+from tilewright.tir.transform.device.kernel_error import KernelError
 from tilewright.tir.transform.device.opened_blocks import (
     with_regions,
 )
 from tilewright.tir.transform.device.thread_axes import THREADS, tag_of
-from tilewright.tir.transform.device.thread_reductions import ReductionBlock, reduction_of
+from tilewright.tir.transform.device.thread_reductions import (
+    ReductionBlock,
+    not_constant,
+    reduction_of,
+)
 from tilewright.tir.transform.hoist_init import initial_predicate
 
 
@@ -59,10 +63,13 @@ class PartialReduction:
         self._initial = self._initial_values()
         start = self.reduction.start_of_parts(self._initial, may_be_empty=True)
         if start is None:
-            raise LoweringError(
-                f"block {block.name}: loop {block.shared[0].loop_var.name} is bound to "
-                f"{tag_of(block.shared[0])}, and there is no value from which threads could start: "
-                "each changes some result that it is combined with"
+            first = block.shared[0]
+            raise KernelError(
+                f"block {block.name}: loop {first.loop_var.name} is bound to {tag_of(first)}, and "
+                "there is no value from which threads could start: each changes some result that "
+                "it is combined with",
+                loops=[first.loop_var],
+                hint="bind another loop",
             )
         self._start = start
         targets = [target.buffer for target in self.reduction.targets]
@@ -86,11 +93,13 @@ class PartialReduction:
             changing = around.intersection(variables_of(loop.min))
             if const_int_value(loop.extent) is None or changing:
                 first = self.block.shared[0]
-                raise LoweringError(
+                raise KernelError(
                     f"block {self.block.name} reduces along loop {first.loop_var.name}, bound to "
                     f"{tag_of(first)}, for all {loop.extent} iterations of loop "
                     f"{loop.loop_var.name} inside, which is no constant: a thread has no memory "
-                    "for that many results; move the loop out of the reduction"
+                    "for that many results",
+                    loops=[loop.loop_var, first.loop_var],
+                    hint="move the loop out of the reduction",
                 )
 
     def _initial_values(self) -> tuple[Expr, ...] | None:
@@ -99,9 +108,11 @@ class PartialReduction:
             return None
         found = initial_values(block, self.reduction)
         if found is None:
-            raise LoweringError(
+            raise KernelError(
                 f"block {self.block.name}: its init does more than to store into what the block "
-                "reduces, so that threads cannot share the reduction"
+                "reduces, so that threads cannot share the reduction",
+                loops=[self.block.shared[0].loop_var],
+                hint="use decompose_reduction first",
             )
         return found
 
@@ -190,11 +201,7 @@ def _rows(around: Sequence[For], hoisted: Sequence[For], leaf: ReductionBlock) -
     found = [loop for tag, loop in by_tag.items() if tag not in shared]
     for loop in found:
         if const_int_value(loop.extent) is None:
-            raise LoweringError(
-                f"block {leaf.name}: loop {loop.loop_var.name} has {loop.extent} iterations and is "
-                f"bound to {tag_of(loop)}: the number of threads of a block is a constant; split "
-                "the loop, and bind the inner part"
-            )
+            raise not_constant(leaf.name, loop)
     return found
 
 

@@ -23,7 +23,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from tilewright.error import LoweringError
 from tilewright.ir.arithmetic import logical_and
 from tilewright.ir.convert import as_expr, const
 from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
@@ -44,6 +43,7 @@ from tilewright.tir.stmt import (
 )
 from tilewright.tir.substitute import substitute, variables_of
 from tilewright.tir.transform.building.statements import statements
+from tilewright.tir.transform.device.kernel_error import KernelError
 
 THREAD_EXTENT: Final = "thread_extent"
 """The attribute of an `IterVar` that is an axis of a kernel; its value is the extent."""
@@ -75,7 +75,7 @@ def unify_thread_axes(func: PrimFunc) -> PrimFunc:
     """`func` with kernels in place of loops that are bound to blocks and threads.
 
     Raises:
-        LoweringError: for a loop that is bound to an unknown axis, for loops over an axis whose
+        KernelError: for a loop that is bound to an unknown axis, for loops over an axis whose
             extents are not known to fit together, or that depend on a thread.
     """
     if not any(is_bound(stmt) for stmt in statements(func.body)):
@@ -147,11 +147,12 @@ def _require_own_memory(kernel: For) -> None:
         for memory, inside in _uses_by_memory(loop).items():
             if len(inside) < len(uses[memory]) and _divides(loop, memory, inside):
                 scope = storage_scope(memory)
-                raise LoweringError(
+                raise KernelError(
                     f"each {owner_of(scope).value} has {memory.name} of scope {scope!r} for "
-                    "itself, but loop "
-                    f"{loop.loop_var.name}, which is bound to {tag_of(loop)}, has a part of its "
-                    "uses only: bind a loop around all of them"
+                    f"itself, but loop {loop.loop_var.name}, which is bound to {tag_of(loop)}, "
+                    "has a part of its uses only",
+                    loops=[loop.loop_var],
+                    hint="bind a loop around all of them",
                 )
 
 
@@ -185,32 +186,37 @@ def axes_of(kernel: For) -> Iterator[Axis]:
     inner = {stmt.loop_var for stmt in statements(kernel) if isinstance(stmt, For)}
     for tag, bound in loops.items():
         if tag not in AXES:
-            raise LoweringError(
+            raise KernelError(
                 f"loop {bound[0].loop_var.name} is bound to {tag!r}; the axes of a device are "
-                f"{', '.join((*AXES[::-1], *VIRTUAL))}"
+                f"{', '.join((*AXES[::-1], *VIRTUAL))}",
+                loops=[bound[0].loop_var],
             )
         longest = bound[0].extent
         for loop in bound[1:]:
-            longest = _longer(tag, longest, loop.extent)
+            longest = _longer(longest, bound[0], loop)
         changing = [var.name for var in variables_of(longest) if var in inner]
         if changing:
-            raise LoweringError(
+            raise KernelError(
                 f"loop {bound[0].loop_var.name} is bound to {tag} and has {longest} iterations, "
                 f"which change with loop {changing[0]}: the number of threads is chosen before "
-                "they start; use the largest number, and a condition inside"
+                "they start",
+                loops=[bound[0].loop_var],
+                hint="use the largest number, and a condition inside",
             )
         yield Axis(tag, bound[0].loop_var, longest)
 
 
-def _longer(tag: str, one: Expr, other: Expr) -> Expr:
-    if isinstance(one, IntImm) and isinstance(other, IntImm) and tag in THREADS:
-        return one if one.value >= other.value else other
-    if structural_equal(one, other):
-        return one
-    raise LoweringError(
-        f"two loops of a kernel are bound to {tag}, one of {one} iterations and one of {other}: "
-        "they cannot be the same threads; give them the same number, or bind one of them to "
-        "another axis"
+def _longer(longest: Expr, first: For, loop: For) -> Expr:
+    tag, extent = tag_of(loop), loop.extent
+    if isinstance(longest, IntImm) and isinstance(extent, IntImm) and tag in THREADS:
+        return longest if longest.value >= extent.value else extent
+    if structural_equal(longest, extent):
+        return longest
+    raise KernelError(
+        f"two loops of a kernel are bound to {tag}, one of {longest} iterations and one of "
+        f"{extent}: they cannot be the same threads",
+        loops=[loop.loop_var, first.loop_var],
+        hint="give them the same number, or bind one of them to another axis",
     )
 
 
@@ -236,10 +242,12 @@ class _Threads(Rewriter):
         axis = self._axes[tag]
         for outer in self._inside:
             if tag_of(outer) == tag and not structural_equal(outer.extent, axis.extent):
-                raise LoweringError(
+                raise KernelError(
                     f"loop {loop.loop_var.name} of {loop.extent} iterations is bound to {tag}, and "
                     f"so is loop {outer.loop_var.name} of {outer.extent} iterations around it: "
-                    "some threads would never come to the inner one; give them the same number"
+                    "some threads would never come to the inner one",
+                    loops=[loop.loop_var, outer.loop_var],
+                    hint="give them the same number",
                 )
         self._inside.append(loop)
         body = self(loop.body)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tilewright.ir.expr import Call, Expr, Let, Var
 from tilewright.ir.node import Node
 from tilewright.ir.rewrite import Visitor
 from tilewright.tir.analysis.dependence.affine import Affine
+from tilewright.tir.analysis.dependence.example import VERBS, sample_point
 from tilewright.tir.analysis.dependence.solver import answers, limited, read_set
 from tilewright.tir.analysis.dependence.violation import NotProved
 from tilewright.tir.buffer import Buffer, BufferLoad
@@ -136,25 +137,58 @@ class ThreadConflicts:
         """
         return self._exists(first, second, BLOCKS, ()) is True
 
+    def threads_that_meet(self, first: Access, second: Access) -> str:
+        """Two threads of one block that access the same element; empty if none are found."""
+        return self._example(first, second, THREADS, BLOCKS)
+
+    def blocks_that_meet(self, first: Access, second: Access) -> str:
+        """Threads of two blocks that access the same element; empty if none are found."""
+        return self._example(first, second, BLOCKS, ())
+
+    def _example(
+        self, first: Access, second: Access, differing: Sequence[str], same: Sequence[str]
+    ) -> str:
+        sides, pairs = self._meeting(first, second, differing, same)
+        with limited():
+            found = answers(sample_point)(pairs)
+        if isinstance(found, NotProved):
+            return ""
+        values = iter(found.first)
+        one, other = (
+            ", ".join(f"{axis.tag}={next(values)}" for axis in side.axes) for side in sides
+        )
+        verbs = [VERBS[access.is_write] for access in (first, second)]
+        element = f"{first.buffer.name}[{', '.join(map(str, values))}]"
+        return f"{element}: {verbs[0]} by thread ({one}) and {verbs[1]} by thread ({other})"
+
     def _exists(
         self, first: Access, second: Access, differing: Sequence[str], same: Sequence[str]
     ) -> bool | None:
         """Whether there are two threads that meet; None where that cannot be told."""
         if first.buffer.data is not second.buffer.data or not first.is_write | second.is_write:
             return False
-        apart = [axis.tag for axis in self._axes if axis.tag in differing]
-        if not apart:
+        if not any(axis.tag in differing for axis in self._axes):
             return False
         if first.buffer is not second.buffer or not first.indices or not second.indices:
             return None
         with limited():
-            found = answers(self._pairs)(first, second, apart, same)
+            found = answers(self._meet)(first, second, differing, same)
         return None if isinstance(found, NotProved) else found
 
-    def _pairs(
-        self, first: Access, second: Access, apart: Sequence[str], same: Sequence[str]
+    def _meet(
+        self, first: Access, second: Access, differing: Sequence[str], same: Sequence[str]
     ) -> bool | None:
         """What isl finds."""
+        sides, pairs = self._meeting(first, second, differing, same)
+        if pairs.is_empty():
+            return False
+        return True if all(side.exact for side in sides) else None
+
+    def _meeting(
+        self, first: Access, second: Access, differing: Sequence[str], same: Sequence[str]
+    ) -> tuple[list[_Side], Any]:
+        """Both sides, and the set of pairs of threads that meet, and where."""
+        apart = [axis.tag for axis in self._axes if axis.tag in differing]
         sides = [
             _Side(access, self._axes, letter, same)
             for access, letter in ((first, "a"), (second, "b"))
@@ -163,23 +197,23 @@ class ThreadConflicts:
             f"{one} = {other}" for one, other in zip(*(s.elements for s in sides), strict=True)
         ]
         differ = " or ".join(f"{sides[0].name(tag)} != {sides[1].name(tag)}" for tag in apart)
-        names = [name for side in sides for name in side.names]
+        places = [f"e{number}" for number in range(len(sides[0].elements))]
+        equal += [f"{place} = {one}" for place, one in zip(places, sides[0].elements, strict=True)]
+        names = [*(name for side in sides for name in side.names), *places]
         unknowns = [name for side in sides for name in side.unknowns]
         known = [condition for side in sides for condition in side.conditions]
         body = " and ".join([*equal, f"({differ})", *known])
         if unknowns:
             body = f"exists ({', '.join(unknowns)} : {body})"
         parameters = dict.fromkeys(name for side in sides for name in side.parameters)
-        text = f"[{', '.join(parameters)}] -> {{ [{', '.join(names)}] : {body} }}"
-        if read_set(text).is_empty():
-            return False
-        return True if all(side.exact for side in sides) else None
+        return sides, read_set(f"[{', '.join(parameters)}] -> {{ [{', '.join(names)}] : {body} }}")
 
 
 class _Side:
     """One access as conditions of isl, its variables named apart from those of the other one.
 
     Attributes:
+        axes: those along which the thread is free.
         elements: the indices.
         names: the dimensions: the axes of the thread.
         unknowns: other variables.
@@ -192,7 +226,7 @@ class _Side:
         self, access: Access, axes: Sequence[Axis], letter: str, same: Sequence[str]
     ) -> None:
         self._letter = letter
-        own = [axis for axis in axes if axis.tag not in same]
+        self.axes = own = [axis for axis in axes if axis.tag not in same]
         scope: dict[Var, object] = {axis.var: self.name(axis.tag) for axis in own}
         for node in access.inner:
             if isinstance(node, For):

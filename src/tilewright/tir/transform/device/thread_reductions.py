@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from tilewright.error import LoweringError
 from tilewright.ir.expr import Var, const_int_value, is_const_int
 from tilewright.tir.analysis.reduction import Reduction, match_reduction
 from tilewright.tir.expr import IterType
@@ -17,6 +16,7 @@ from tilewright.tir.stmt import (
     Stmt,
 )
 from tilewright.tir.substitute import variables_of
+from tilewright.tir.transform.device.kernel_error import KernelError
 from tilewright.tir.transform.device.opened_blocks import (
     is_open,
 )
@@ -93,22 +93,21 @@ def require_hoisted(leaf: ReductionBlock, hoisted: Sequence[For]) -> None:
     name, first = leaf.name, leaf.shared[0]
     start = f"block {name} reduces along loop {first.loop_var.name}, bound to {tag_of(first)}, "
     if leaf.bound != hoisted:
-        raise LoweringError(
-            f"{start}and other blocks inside of the same reduction loops do so along other "
-            "threads; compute them in loops of their own"
+        raise KernelError(
+            f"{start}and other blocks inside of the same reduction loops do so along other threads",
+            loops=[first.loop_var],
+            hint="compute them in loops of their own",
         )
     around = {loop.loop_var for loop in leaf.loops}
     for loop in leaf.bound:
         if const_int_value(loop.extent) is None and tag_of(loop) in THREADS:
-            raise LoweringError(
-                f"block {name}: loop {loop.loop_var.name} has {loop.extent} iterations and is "
-                f"bound to {tag_of(loop)}: the number of threads of a block is a constant; split "
-                "the loop, and bind the inner part"
-            )
+            raise not_constant(name, loop)
         if around.intersection([*variables_of(loop.min), *variables_of(loop.extent)]):
-            raise LoweringError(
+            raise KernelError(
                 f"{start}and how many iterations loop {loop.loop_var.name} has changes with loops "
-                "around it; use the largest number, and a condition inside"
+                "around it",
+                loops=[loop.loop_var],
+                hint="use the largest number, and a condition inside",
             )
     last = max(leaf.path.index(loop) for loop in hoisted)
     for stmt in leaf.path:
@@ -116,43 +115,60 @@ def require_hoisted(leaf: ReductionBlock, hoisted: Sequence[For]) -> None:
         if isinstance(stmt, For) or (is_around and leaf.path.index(stmt) > last):
             continue
         if is_around:
-            raise LoweringError(
+            raise KernelError(
                 f"{start}and other statements stand between this loop and an outer loop of the "
-                "reduction; make the loop over threads the outermost of the reduction"
+                "reduction",
+                loops=[first.loop_var],
+                hint="make the loop over threads the outermost of the reduction",
             )
-        raise LoweringError(
-            f"{start}and a condition or a definition stands inside of the reduction; move it out"
+        raise KernelError(
+            f"{start}and a condition or a definition stands inside of the reduction",
+            loops=[first.loop_var],
+            hint="move it out",
         )
+
+
+def not_constant(block: str, loop: For) -> KernelError:
+    """The refusal of a loop over threads whose extent is no constant."""
+    return KernelError(
+        f"block {block}: loop {loop.loop_var.name} has {loop.extent} iterations and is bound to "
+        f"{tag_of(loop)}: the number of threads of a block is a constant",
+        loops=[loop.loop_var],
+        hint="split the loop, and bind the inner part",
+    )
 
 
 def reduction_of(leaf: ReductionBlock) -> Reduction:
     """What a block does.
 
     Raises:
-        LoweringError: if that is not known, or depends on the order.
+        KernelError: if that is not known, or depends on the order.
     """
     block, loop = leaf.realize.block, leaf.shared[0]
     start = f"block {leaf.name}: loop {loop.loop_var.name} is bound to {tag_of(loop)}, "
     found = None if block.match_buffers or block.alloc_buffers else match_reduction(block)
     if found is None:
-        raise LoweringError(
+        raise KernelError(
             f"{start}and what the block does along it is not known to be a reduction, such as "
-            "C[i] = C[i] + A[i, k]; bind another loop"
+            "C[i] = C[i] + A[i, k]",
+            loops=[loop.loop_var],
+            hint="bind another loop",
         )
     iterators = [item.var for item in block.iter_vars if item.iter_type is IterType.COMM_REDUCE]
     places = [index for target in found.targets for index in target.indices]
     if leaf.spatial & leaf.reduced or any(
         var in iterators for i in places for var in variables_of(i)
     ):
-        raise LoweringError(
-            f"{start}and where the block stores changes with its reduction; split the loop into "
-            "those of the reduction and others, and bind these"
+        raise KernelError(
+            f"{start}and where the block stores changes with its reduction",
+            loops=[loop.loop_var],
+            hint="split the loop into those of the reduction and others, and bind these",
         )
     disagreement = found.order_matters()
     if disagreement:
-        hint = f"; {found.order_hint}" if found.order_hint else ""
-        raise LoweringError(
-            f"{start}and threads combine its elements in any order, which matters: "
-            f"{disagreement}{hint}"
+        raise KernelError(
+            f"{start}and threads combine its elements in any order, which matters: {disagreement}",
+            loops=[loop.loop_var],
+            hint=found.order_hint or "",
         )
     return found
