@@ -21,6 +21,7 @@ from tilewright.ir.pass_context import PassContext
 from tilewright.ir.transform import Pass, Sequential
 from tilewright.runtime.device import DEVICE_TYPES
 from tilewright.target import Target
+from tilewright.target.accelerator import accelerator_of
 from tilewright.target.codegen.params import Param
 from tilewright.target.kinds import KERNEL_KINDS
 from tilewright.tir.transform import passes as tir
@@ -33,8 +34,8 @@ def for_backend(module: IRModule, target: Target) -> IRModule:
     Raises:
         LoweringError: for a program that cannot be lowered.
     """
-    for_device = target.kind.name in KERNEL_KINDS
-    return legalization(target)(lowering(for_device)(scheduling(target)(module)))
+    device = target if target.kind.name in KERNEL_KINDS else None
+    return legalization(target)(lowering(device)(scheduling(target)(module)))
 
 
 def generate_code(
@@ -89,12 +90,12 @@ def scheduling(target: Target) -> Sequential:
     return Sequential([DefaultSchedule(target)], name="schedule")
 
 
-def lowering(for_device: bool = False) -> Sequential:
+def lowering(device: Target | None = None) -> Sequential:
     """From blocks over buffers to loops over flat memory, for any target.
 
     Args:
-        for_device: let loops over blocks and threads become kernels, whose threads wait for each
-            other. Without, such loops run one iteration after the other.
+        device: the target whose kernels loops over blocks and threads become. Without, such loops
+            run one iteration after the other.
     """
     options = PassContext.current().option
 
@@ -107,13 +108,13 @@ def lowering(for_device: bool = False) -> Sequential:
             *([] if options("tir.noalias") else [tir.IgnoreNoAlias()]),
             *([tir.SkipAssert()] if options("tir.disable_assert") else []),
             tir.ExpandTileOperations(),  # buffers instead of pointers
-            *(_reductions() if for_device else []),
+            *(_reductions(device) if device else []),
             tir.LowerBlocks(),  # the rest knows loops, branches and buffers only
             # Checked before memory becomes smaller, and one-dimensional.
             *([tir.InstrumentBoundCheckers()] if options("tir.instrument_bound_checkers") else []),
             tir.PlanAndUpdateBufferAllocationLocation(),  # initialisations are in their places
             tir.CompactBufferAllocation(),  # to the size that is needed where they are now
-            *(_kernels() if for_device else []),
+            *(_kernels() if device else []),
             tir.FlattenBuffer(),  # memory is one-dimensional
             *added(1),
             tir.StorageRewrite(),  # memory of dead buffers is used again
@@ -126,17 +127,18 @@ def lowering(for_device: bool = False) -> Sequential:
     )
 
 
-def _reductions() -> list[Pass]:
+def _reductions(device: Target) -> list[Pass]:
     """What threads add up together."""
     from tilewright.tir.transform.device.passes import LowerCrossThreadReduction
 
-    return [LowerCrossThreadReduction()]  # blocks say what they reduce
+    return [LowerCrossThreadReduction(accelerator_of(device).lanes)]  # blocks say what they reduce
 
 
 def _kernels() -> list[Pass]:
     """From loops over blocks and threads to kernels."""
     from tilewright.tir.transform.device.passes import (
         InjectVirtualThread,
+        LowerWarpMemory,
         MoveLargeMemory,
         ThreadSync,
         UnifyThreadBinding,
@@ -145,6 +147,7 @@ def _kernels() -> list[Pass]:
     return [
         UnifyThreadBinding(),  # what threads share has its place and its size
         InjectVirtualThread(),  # before ThreadSync: what is done once needs one barrier
+        LowerWarpMemory(),  # before ThreadSync: what threads exchange needs none
         ThreadSync(),  # before FlattenBuffer: dimensions tell elements apart
         MoveLargeMemory(),  # before FlattenBuffer, which knows how wide indices are
     ]

@@ -14,6 +14,7 @@ class Accelerator(NamedTuple):
     Attributes:
         threads: maximum number of threads of a block.
         warp: number of threads that run in step.
+        lanes: number of threads that can exchange values without memory; 0 if none can.
         shared_bytes: bytes of memory that the threads of a block share.
         registers: number of 32-bit registers of a multiprocessor.
         multiprocessors: number of multiprocessors.
@@ -21,6 +22,7 @@ class Accelerator(NamedTuple):
 
     threads: int = 1024
     warp: int = 32
+    lanes: int = 0
     shared_bytes: int = 48 << 10
     registers: int = 1 << 16
     multiprocessors: int = 64
@@ -33,6 +35,7 @@ def accelerator_of(target: Target) -> Accelerator:
     return Accelerator(
         attrs.get("max_threads_per_block", attrs.get("max_num_threads", default.threads)),
         attrs.get("thread_warp_size", default.warp),
+        32 if target.kind.name == "cuda" else default.lanes,
         attrs.get("max_shared_memory_per_block", default.shared_bytes),
         attrs.get("registers_per_block", default.registers),
         figures_of(target).multiprocessors if is_known else default.multiprocessors,

@@ -64,8 +64,11 @@ class AccessedBoxes(ScopedVisitor):
 
     def Allocate(self, stmt: Allocate) -> None:
         # A block of threads has one piece of shared memory, for all accesses of all its threads.
-        is_shared = owner_of(storage_scope(stmt.buffer_var)) is MemoryOwner.BLOCK
-        threads = [loop for loop in self.loops if is_shared and is_thread_of_block(loop.axis)]
+        owner, threads = owner_of(storage_scope(stmt.buffer_var)), []
+        if owner is MemoryOwner.BLOCK:
+            threads = [loop for loop in self.loops if is_thread_of_block(loop.axis)]
+        elif owner is MemoryOwner.WARP:
+            threads = [loop for loop in self.loops if loop.axis == "threadIdx.x"]
         scope = _Scope(threads, len(self.loops), len(self.unknown))
         self._scopes[stmt.buffer_var] = scope
         self.visit_children(stmt)

@@ -177,6 +177,8 @@ def may_own_memory(loop: For, buffer: Buffer) -> bool:
     if loop.kind is ForKind.THREAD_BINDING:
         tag = loop.thread_binding.thread_tag if loop.thread_binding is not None else ""
         owner = owner_of(buffer.scope())
+        if owner is MemoryOwner.WARP:
+            return tag != "threadIdx.x"
         return owner is MemoryOwner.THREAD or (
             owner is MemoryOwner.BLOCK and tag.startswith("blockIdx")
         )
@@ -188,9 +190,12 @@ def shares_memory(loop: For, buffer: Buffer) -> bool:
 
     They execute the loops inside of it together, so the memory may be that of an iteration of one.
     """
-    if loop.thread_binding is None or owner_of(buffer.scope()) is not MemoryOwner.BLOCK:
+    if loop.thread_binding is None:
         return False
-    return is_thread_of_block(loop.thread_binding.thread_tag)
+    owner, tag = owner_of(buffer.scope()), loop.thread_binding.thread_tag
+    if owner is MemoryOwner.WARP:
+        return tag == "threadIdx.x"
+    return owner is MemoryOwner.BLOCK and is_thread_of_block(tag)
 
 
 class _Move(Rewriter):

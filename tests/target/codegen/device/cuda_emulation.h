@@ -19,6 +19,9 @@
 #define __launch_bounds__(threads)
 #define __shared__ static __attribute__((section("emulated_shared")))
 #define __syncthreads() emulation::wait(__LINE__)
+#define __shfl_sync(...) emulation::shuffle(__LINE__, 0, __VA_ARGS__)
+#define __shfl_up_sync(...) emulation::shuffle(__LINE__, -1, __VA_ARGS__)
+#define __shfl_down_sync(...) emulation::shuffle(__LINE__, 1, __VA_ARGS__)
 
 inline float rsqrtf(float x) { return 1 / sqrtf(x); }
 inline double rsqrt(double x) { return 1 / sqrt(x); }
@@ -57,15 +60,23 @@ extern "C" __attribute__((weak, visibility("hidden"))) char __stop_emulated_shar
 namespace emulation {
 
 constexpr size_t STACK = 1 << 17;
-constexpr int ENDED = 0;  // otherwise: the line of the barrier at which a thread waits
+constexpr unsigned WARP = 32;
+constexpr int ENDED = 0;  // otherwise: the line of the barrier at which a thread waits, or
+constexpr int RUNS = -1;  // it runs, or
+constexpr int EXCHANGES = -2;  // it waits for other lanes of its warp
 
 struct Thread {
   ucontext_t context;
   Place place;
   int state;
+  int line;  // of the exchange
+  unsigned mask;  // the lanes that take part in it
+  uint64_t given, shown;  // what it gives, and what the others see
 };
 
 static ucontext_t scheduler;
+static Thread* all_threads;
+static unsigned thread_count;
 static Thread* running;
 static void (*start)(void*);
 static void* start_arguments;
@@ -74,6 +85,48 @@ static uint64_t random_state;
 inline void wait(int line) {
   running->state = line;
   swapcontext(&running->context, &scheduler);
+}
+
+// The value of another lane; the bits of a NaN if that takes no part.
+template <typename T>
+T shuffle(int line, int direction, unsigned mask, T value, int distance, int width) {
+  unsigned lane = (running - all_threads) % WARP;
+  running->line = line, running->mask = mask, running->given = 0;
+  memcpy(&running->given, &value, sizeof(T));
+  running->state = EXCHANGES;
+  swapcontext(&running->context, &scheduler);
+  int first = lane / width * width;
+  int other = direction == 0 ? first + distance % width : (int)lane + direction * distance;
+  if (other < first || other >= first + width) other = lane;
+  T result;
+  memset(&result, 0xff, sizeof(T));
+  Thread* source = running - lane + other;
+  if ((mask >> other & 1) && source < all_threads + thread_count) {
+    memcpy(&result, &source->shown, sizeof(T));
+  }
+  return result;
+}
+
+// Whether all lanes that an exchange names have come to it; threads that there are not do not count.
+inline bool have_come(unsigned number) {
+  Thread* warp = all_threads + number / WARP * WARP;
+  Thread& thread = all_threads[number];
+  if (!(thread.mask >> number % WARP & 1)) return false;
+  for (unsigned lane = 0; lane < WARP && warp + lane < all_threads + thread_count; ++lane) {
+    Thread& other = warp[lane];
+    if (!(thread.mask >> lane & 1)) continue;
+    if (other.state != EXCHANGES || other.line != thread.line || other.mask != thread.mask) return false;
+  }
+  return true;
+}
+
+// Lets the lanes of an exchange go on.
+inline void complete(unsigned number) {
+  Thread* warp = all_threads + number / WARP * WARP;
+  unsigned mask = all_threads[number].mask;
+  for (unsigned lane = 0; lane < WARP && warp + lane < all_threads + thread_count; ++lane) {
+    if (mask >> lane & 1) warp[lane].shown = warp[lane].given, warp[lane].state = RUNS;
+  }
 }
 
 inline void run_thread() {
@@ -97,17 +150,29 @@ inline void shuffle(unsigned* order, unsigned count) {
 // All threads of a block from one barrier to the next; the state in which all are then, or -1.
 inline int run_phase(Thread* threads, unsigned* order, unsigned count, char* message) {
   shuffle(order, count);
-  for (unsigned i = 0; i < count; ++i) {
-    running = &threads[order[i]];
-    threadIdx = running->place;
-    swapcontext(&scheduler, &running->context);
+  for (unsigned i = 0; i < count; ++i) threads[i].state = RUNS;
+  for (bool runs = true; runs;) {
+    for (unsigned i = 0; i < count; ++i) {
+      running = &threads[order[i]];
+      if (running->state != RUNS) continue;
+      threadIdx = running->place;
+      swapcontext(&scheduler, &running->context);
+    }
+    runs = false;
+    for (unsigned i = 0; i < count; ++i) {
+      if (threads[i].state == EXCHANGES && have_come(i)) complete(i), runs = true;
+    }
   }
-  for (unsigned i = 1; i < count; ++i) {
-    if (threads[i].state == threads[0].state) continue;
-    auto where = [](int state) { return state == ENDED ? "ended" : "waits at a barrier"; };
+  for (unsigned i = 0; i < count; ++i) {
+    if (threads[i].state == threads[0].state && threads[i].state != EXCHANGES) continue;
+    auto where = [](int state) {
+      return state == ENDED ? "ended" : state == EXCHANGES ? "waits for its warp" : "waits at a barrier";
+    };
+    auto line = [](Thread& thread) { return thread.state == EXCHANGES ? thread.line : thread.state; };
     snprintf(message, 200,
-             "divergence in block %u, %u, %u: thread 0 %s (line %d), thread %u %s (line %d)", blockIdx.x, blockIdx.y, blockIdx.z, where(threads[0].state), threads[0].state, i,
-             where(threads[i].state), threads[i].state);
+             "divergence in block %u, %u, %u: thread 0 %s (line %d), thread %u %s (line %d)",
+             blockIdx.x, blockIdx.y, blockIdx.z, where(threads[0].state), line(threads[0]), i,
+             where(threads[i].state), line(threads[i]));
     return -1;
   }
   return threads[0].state;
@@ -115,6 +180,7 @@ inline int run_phase(Thread* threads, unsigned* order, unsigned count, char* mes
 
 inline int run_block(Thread* threads, unsigned* order, char* stacks, Place shape, char* message) {
   unsigned count = shape.count();
+  all_threads = threads, thread_count = count;
   memset(__start_emulated_shared, 0xff, __stop_emulated_shared - __start_emulated_shared);
   for (unsigned i = 0; i < count; ++i) {
     Thread& thread = threads[i];

@@ -22,6 +22,8 @@ class Dialect(NamedTuple):
         indices: the index of a block or thread, by the tag of its axis.
         barrier: the statement in which all threads of a block meet.
         float_suffix: what the names of functions of float32 end with.
+        shuffles: functions by which threads of a warp exchange values, by ``shuffle``,
+            ``shuffle_up`` or ``shuffle_down``.
         bit_functions: functions that count ones and leading zeros, by ``popcount`` or ``clz`` and
             the number of bits.
         vectors: the names of vector types without the number of lanes, by the type of an element.
@@ -44,6 +46,7 @@ class Dialect(NamedTuple):
     indices: Mapping[str, str]
     barrier: str
     float_suffix: str
+    shuffles: Mapping[str, str]
     bit_functions: Mapping[tuple[str, int], str]
     vectors: Mapping[str, str]
     vector_structure: str
@@ -120,6 +123,7 @@ OPENCL: Final = Dialect(
     },
     barrier="barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)",
     float_suffix="",
+    shuffles={},
     bit_functions={(name, bits): name for name in ("popcount", "clz") for bits in (32, 64)},
     vectors=_VECTORS,
     vector_structure="",
@@ -159,6 +163,7 @@ CUDA: Final = Dialect(
     },
     barrier="__syncthreads()",
     float_suffix="f",
+    shuffles={f"shuffle{kind}": f"__shfl{kind}_sync" for kind in ("", "_up", "_down")},
     bit_functions={
         ("popcount", 32): "__popc",
         ("popcount", 64): "__popcll",

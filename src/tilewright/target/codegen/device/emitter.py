@@ -168,6 +168,28 @@ def _barrier(emitter: KernelEmitter, call: Call) -> Text:
     return Text(emitter.dialect.barrier)
 
 
+@emits("tir.tvm_warp_shuffle", "tir.tvm_warp_shuffle_up", "tir.tvm_warp_shuffle_down")
+def _shuffle(emitter: KernelEmitter, call: Call) -> Text:
+    function = emitter.dialect.shuffles.get(call.op.name.removeprefix("tir.tvm_warp_"))  # type: ignore[attr-defined]
+    if function is None:
+        raise CodegenError(
+            f"target {emitter.target}: threads cannot exchange values by `{call!r}`; use shared "
+            "memory, or target cuda"
+        )
+    mask, value, lane, width, _ = call.args
+    text = f"{function}({emitter.arguments((mask, value, lane, width))})"
+    if call.dtype.bits < 32 and not call.dtype.is_float:
+        return Text(f"({value_type(call.dtype)}){text}", Precedence.UNARY)
+    return Text(text)
+
+
+@emits("tir.tvm_warp_activemask")
+def _active_lanes(emitter: KernelEmitter, call: Call) -> Text:
+    if not emitter.dialect.shuffles:
+        raise CodegenError(f"target {emitter.target}: kernels know no warps, as `{call!r}` needs")
+    return Text("__activemask()")
+
+
 @emits("tir.popcount", "tir.clz")
 def _count_bits(emitter: KernelEmitter, call: Call) -> Text:
     name, bits = call.op.name.removeprefix("tir."), call.args[0].dtype.bits  # type: ignore[attr-defined]

@@ -112,7 +112,6 @@ def _is_plain(tree: FunctionTree, kernel: For) -> bool:
         and all(map(_is_counted, bound.values()))
         and all(_is_counted(loop) or _is_fixed(loop, kernel) for loop in (*nest, *inner))
         and all(_shares_work(tree, loop, bound) for loop in inner if is_bound(loop))
-        and not any(owner_of(buffer.scope()) is MemoryOwner.WARP for buffer in _memory(tree))
         and not any(_reduces_along(leaf, [*bound.values(), *inner]) for leaf in leaves)
     )
 

@@ -43,6 +43,7 @@ from tilewright.tir.stmt import (
 from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.building.statements import resequenced, statements
 from tilewright.tir.transform.device.kernel_error import KernelError
+from tilewright.tir.transform.device.lane_exchange import lanes_that_exchange, strides_of
 from tilewright.tir.transform.device.lost_updates import refuse_lost_updates
 from tilewright.tir.transform.device.thread_axes import (
     THREADS,
@@ -101,6 +102,7 @@ class _Barriers:
     def __init__(self, axes: Sequence[Axis]) -> None:
         self._conflicts = ThreadConflicts(axes)
         self._varying = {axis.var for axis in axes if axis.tag in THREADS}
+        self._strides = strides_of(axes)
         self._conditions: tuple[tuple[Expr, bool], ...] = ()
 
     def inserted(self, body: Stmt) -> Stmt:
@@ -157,6 +159,7 @@ class _Barriers:
                 [stmt.body] if isinstance(stmt, While) else _cases(stmt),
             )
             for number, part in enumerate(parts):
+                self._require_whole_groups(stmt.condition, part)
                 if isinstance(stmt, IfThenElse):
                     self._conditions = (*outer, (stmt.condition, bool(number)))
                 if self._scan(part).stmt is not part:
@@ -217,6 +220,8 @@ class _Barriers:
 
     def _loop_of_some(self, stmt: For) -> _Scan:
         """A loop to whose iterations not all threads come."""
+        for bound in (stmt.min, stmt.extent):
+            self._require_whole_groups(bound, stmt.body)
         if self._scan(stmt.body).stmt is not stmt.body:
             raise KernelError(
                 f"threads would have to wait for each other in loop {stmt.loop_var.name}, which "
@@ -239,6 +244,27 @@ class _Barriers:
         )
         cases = dict(zip(("then_case", "else_case"), (s.stmt for s in scans), strict=False))
         return self._around(stmt, scan, **cases)
+
+    def _require_whole_groups(self, decides: Expr, stmt: Stmt) -> None:
+        """Refuse threads that exchange values where not all of them come.
+
+        Args:
+            decides: what decides which threads come.
+            stmt: where they come to.
+        """
+        lanes = lanes_that_exchange(stmt)
+        if lanes > 1 and not all(self._is_same_among(node, lanes) for node in walk(decides)):
+            raise KernelError(
+                "threads of a warp would exchange values where only some of them come: under the "
+                f"condition {decides}",
+                loops=[v for v in variables_of(decides) if v in self._varying],
+                hint="let all threads come, with the condition around what they store only",
+            )
+
+    def _is_same_among(self, node: Node, lanes: int) -> bool:
+        """Whether a node has the same value for neighbouring threads."""
+        stride = self._strides.get(node, 0) if isinstance(node, Var) else 0
+        return not self._varies_itself(node) or (stride > 0 and stride % lanes == 0)
 
     # --- questions --------------------------------------------------------------------------
 

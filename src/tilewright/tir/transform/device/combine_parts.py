@@ -32,7 +32,8 @@ class Parts(NamedTuple):
     Attributes:
         combiner: the operator.
         own: the values of a thread, one for each component.
-        shared: memory for those of all threads; the last dimension counts the threads.
+        start: what they started from.
+        shared: memory for those of several threads; the last dimension counts these.
         row: the other indices of a thread.
         loops: the loops over the threads.
         condition: which threads have values.
@@ -40,6 +41,7 @@ class Parts(NamedTuple):
 
     combiner: CommReducer
     own: Sequence[BufferLoad]
+    start: Sequence[Expr]
     shared: Sequence[Buffer]
     row: Sequence[Expr]
     loops: Sequence[For]
@@ -53,49 +55,54 @@ class Parts(NamedTuple):
             number = number * loop.extent + (loop.loop_var - loop.min)
         return as_expr(number)
 
-    @property
-    def threads(self) -> int:
-        """How many threads there are."""
-        return const_int_value(self.shared[0].shape[-1]) or 1
-
-    def of(self, thread: Expr) -> list[BufferLoad]:
-        """The values of a thread in shared memory."""
-        return [BufferLoad(buffer, (*self.row, thread)) for buffer in self.shared]
+    def of(self, number: Expr) -> list[BufferLoad]:
+        """The values in shared memory with that number."""
+        return [BufferLoad(buffer, (*self.row, number)) for buffer in self.shared]
 
 
-def combined(
-    parts: Parts,
-    targets: Sequence[BufferLoad],
-    initial: Sequence[Expr] | None,
-    start: Sequence[Expr],
-    predicate: Expr,
-) -> Stmt:
-    """The statements that combine parts and store the result.
+class Result(NamedTuple):
+    """Where the result goes.
 
-    Args:
-        parts: the parts.
-        targets: where it is stored.
-        initial: the initial values of the targets; None where they have values.
-        start: what the parts started from.
+    Attributes:
+        targets: the elements in which it is stored.
+        initial: their initial values; None where they have values.
         predicate: when it is stored.
     """
+
+    targets: Sequence[BufferLoad]
+    initial: Sequence[Expr] | None
+    predicate: Expr
+
+    @property
+    def is_of_thread(self) -> bool:
+        """Whether each thread stores it, in memory of its own."""
+        return owner_of(self.targets[0].buffer.scope()) is MemoryOwner.THREAD
+
+
+def combined(parts: Parts, result: Result) -> Stmt:
+    """The statements that combine parts and store the result."""
     thread = parts.thread
-    filled = stores(parts.of(thread), parts.own)
-    steps = [_where(parts.condition, filled)]
-    for active, distance in steps_of_tree(parts.threads):
+    steps = [where(parts.condition, stores(parts.of(thread), parts.own))]
+    for active, distance in steps_of_tree(const_int_value(parts.shared[0].shape[-1]) or 1):
         values = combination(parts.combiner, parts.of(thread), parts.of(as_expr(thread + distance)))
-        steps.append(_where(logical_and(parts.condition, less(thread, active)), values))
-    results = parts.of(const(0))
-    if initial is None:
-        last = combination(parts.combiner, targets, results)
-    elif all(map(structural_equal, initial, start)):
-        last = stores(targets, results)
+        steps.append(where(logical_and(parts.condition, less(thread, active)), values))
+    return seq(*steps, stored(parts, result, parts.of(const(0))))
+
+
+def stored(parts: Parts, result: Result, values: Sequence[Expr]) -> Stmt:
+    """The statements that store `values`, the result of all parts."""
+    if result.initial is None:
+        last = combination(parts.combiner, result.targets, values)
+    elif all(map(structural_equal, result.initial, parts.start)):
+        last = stores(result.targets, values)
     else:
-        last = seq(stores(targets, initial), combination(parts.combiner, targets, results))
-    if owner_of(targets[0].buffer.scope()) is not MemoryOwner.THREAD:
+        update = combination(parts.combiner, result.targets, values)
+        last = seq(stores(result.targets, result.initial), update)
+    predicate = result.predicate
+    if not result.is_of_thread:
         for loop in parts.loops:
             predicate = logical_and(predicate, equal(loop.loop_var, loop.min))
-    return seq(*steps, _where(predicate, last))
+    return where(predicate, last)
 
 
 def steps_of_tree(count: int) -> Iterator[tuple[int, int]]:
@@ -107,5 +114,6 @@ def steps_of_tree(count: int) -> Iterator[tuple[int, int]]:
         count = min(count, distance)
 
 
-def _where(condition: Expr, stmt: Stmt) -> Stmt:
+def where(condition: Expr, stmt: Stmt) -> Stmt:
+    """`stmt` under a condition, which may be true."""
     return stmt if is_const_int(condition, 1) else IfThenElse(condition, stmt)

@@ -14,8 +14,10 @@ Before::                                      After::
                                                           if k_1 == 0: B[i] = parts[0]
 
 ``part`` is ``local`` memory of a thread, ``parts`` is ``shared`` by the threads of a block;
-`insert_barriers` lets them wait for each other. A result in local memory is stored by all threads,
-as each has its own. Threads without an element take part with a value that changes nothing.
+`insert_barriers` lets them wait for each other. Where threads of a warp can exchange values, they
+need less memory and fewer barriers; see `combine_in_warps`. A result in local memory is stored by
+all threads, as each has its own. Threads without an element take part with a value that changes
+nothing.
 
 This is done while there are blocks, which say what they reduce, and by what.
 """
@@ -60,8 +62,12 @@ from tilewright.tir.transform.device.thread_reductions import (
 )
 
 
-def lower_cross_thread_reduction(func: PrimFunc) -> PrimFunc:
+def lower_cross_thread_reduction(func: PrimFunc, warp_size: int = 0) -> PrimFunc:
     """`func`, with blocks, in which no reduction loop is bound to threads any more.
+
+    Args:
+        func: the function.
+        warp_size: number of threads that can exchange values without memory; 0 if none can.
 
     Raises:
         KernelError: for a reduction that threads cannot share.
@@ -70,7 +76,7 @@ def lower_cross_thread_reduction(func: PrimFunc) -> PrimFunc:
         return func
     bound = {stmt.loop_var for stmt in statements(func.body) if is_bound(stmt)}  # type: ignore[attr-defined]
     body = opened(func.body, lambda realize: _reduces_along(realize, bound))
-    changed = _CrossThread()(body)
+    changed = _CrossThread(warp_size)(body)
     return func if changed is func.body else func.with_body(closed(changed))
 
 
@@ -87,7 +93,8 @@ class _CrossThread(Rewriter):
         _done: the blocks that reduce into memory of a thread already.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, warp_size: int) -> None:
+        self._warp_size = warp_size
         self._extents: dict[str, int] | None = None
         self._threads: list[For] = []
         self._done: set[Block] = set()
@@ -130,7 +137,10 @@ class _CrossThread(Rewriter):
         for leaf in leaves:
             require_hoisted(leaf, hoisted)
             self._require_own_threads(leaf, hoisted)
-        reductions = [PartialReduction(leaf, hoisted, self._threads) for leaf in leaves]
+        axes = self._extents or {}
+        reductions = [
+            PartialReduction(leaf, hoisted, self._threads, axes, self._warp_size) for leaf in leaves
+        ]
         self._done |= {reduction.update.block for reduction in reductions}
         core: Stmt = _Core(hoisted, reductions)(top)
         for loop in hoisted:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from tilewright.ir.convert import as_expr, const
 from tilewright.ir.expr import Expr, Var, const_int_value
@@ -20,7 +20,8 @@ from tilewright.tir.stmt import (
 )
 from tilewright.tir.substitute import Substitution, substitute, variables_of
 from tilewright.tir.transform.building.combination import store_into
-from tilewright.tir.transform.device.combine_parts import Parts, combined
+from tilewright.tir.transform.device.combine_in_warps import combined_in_warps, warps_of
+from tilewright.tir.transform.device.combine_parts import Parts, Result, combined
 from tilewright.tir.transform.device.kernel_error import KernelError
 from tilewright.tir.transform.device.opened_blocks import (
     with_regions,
@@ -41,6 +42,8 @@ class PartialReduction:
         block: the block.
         hoisted: the loops over blocks and threads, which come out of its reduction loops.
         around: the loops over threads around these.
+        axes: the numbers of threads of a block along the axes, as far as they are constants.
+        warp_size: number of threads that can exchange values without memory; 0 if none can.
 
     Attributes:
         block: the block.
@@ -50,7 +53,12 @@ class PartialReduction:
     """
 
     def __init__(
-        self, block: ReductionBlock, hoisted: Sequence[For], around: Sequence[For]
+        self,
+        block: ReductionBlock,
+        hoisted: Sequence[For],
+        around: Sequence[For],
+        axes: Mapping[str, int],
+        warp_size: int,
     ) -> None:
         self.block = block
         self.reduction = reduction_of(block)
@@ -78,11 +86,13 @@ class PartialReduction:
             decl_buffer(shape, str(t.dtype), f"{t.name}_part", scope="local") for t in targets
         ]
         self._rows = _rows(around, hoisted, block)
-        threads = math.prod(const_int_value(loop.extent) or 1 for loop in block.shared)
+        self._warps = warps_of(block.shared, self._rows, axes, warp_size)
+        count = math.prod(const_int_value(loop.extent) or 1 for loop in block.shared)
+        count = count if self._warps is None else self._warps.total
         rows = [loop.extent for loop in self._rows]
         self._shared = [
-            decl_buffer([*rows, threads], str(t.dtype), f"{t.name}_parts", scope="shared")
-            for t in targets
+            decl_buffer([*rows, count], str(t.dtype), f"{t.name}_parts", scope="shared")
+            for t in (targets if count > 1 else ())
         ]
         self.memory = (*self._own, *self._shared)
         self.update = self._updating()
@@ -179,19 +189,20 @@ class PartialReduction:
         parts = Parts(
             self.reduction.combiner,
             [self._element(n, indices) for n in range(len(targets))],
+            [substitute(value, bound) for value in self._start],
             self._shared,
             [as_expr(loop.loop_var - loop.min) for loop in self._rows],
             leaf.shared,
             condition,
         )
-        stored = combined(
-            parts,
+        result = Result(
             targets,
             None if initial is None else [substitute(value, bound) for value in initial],
-            [substitute(value, bound) for value in self._start],
             substitute(predicate, inner),
         )
-        return _around(loops, stored)
+        if self._warps is None:
+            return _around(loops, combined(parts, result))
+        return _around(loops, combined_in_warps(parts, result, self._warps))
 
 
 def _rows(around: Sequence[For], hoisted: Sequence[For], leaf: ReductionBlock) -> list[For]:

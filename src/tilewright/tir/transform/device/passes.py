@@ -5,9 +5,12 @@ from __future__ import annotations
 from tilewright.ir.module import IRModule
 from tilewright.ir.pass_context import PassContext
 from tilewright.ir.transform import ModulePass
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.transform import PrimFuncPass
 from tilewright.tir.transform.device.barriers import insert_barriers
 from tilewright.tir.transform.device.cross_thread_reduction import lower_cross_thread_reduction
 from tilewright.tir.transform.device.large_memory import move_large_memory
+from tilewright.tir.transform.device.lower_warp_memory import lower_warp_memory
 from tilewright.tir.transform.device.split_kernels import split_kernels
 from tilewright.tir.transform.device.thread_axes import unify_thread_axes
 from tilewright.tir.transform.device.vector_accesses import lower_vectors
@@ -15,11 +18,6 @@ from tilewright.tir.transform.device.vector_loops import vectorize_kernels
 from tilewright.tir.transform.device.virtual_threads import inject_virtual_threads
 from tilewright.tir.transform.passes import pass_of
 
-LowerCrossThreadReduction = pass_of(
-    "LowerCrossThreadReduction",
-    lower_cross_thread_reduction,
-    necessary="threads add up into memory of their own",
-)
 UnifyThreadBinding = pass_of(
     "UnifyThreadBinding", unify_thread_axes, necessary="a device runs kernels"
 )
@@ -28,10 +26,30 @@ InjectVirtualThread = pass_of(
 )
 VectorizeKernels = pass_of("VectorizeKernels", vectorize_kernels, opt_level=1)
 LowerVectors = pass_of("LowerVectors", lower_vectors, necessary="a thread computes with scalars")
+LowerWarpMemory = pass_of(
+    "LowerWarpMemory", lower_warp_memory, necessary="a device has no memory of a warp"
+)
 ThreadSync = pass_of("ThreadSync", insert_barriers, necessary="threads use what others have made")
 MoveLargeMemory = pass_of(
     "MoveLargeMemory", move_large_memory, necessary="threads have little memory of their own"
 )
+
+
+class LowerCrossThreadReduction(PrimFuncPass):
+    """Reductions whose loops are bound to threads become a part of each, which they combine.
+
+    Args:
+        warp_size: number of threads that can exchange values without memory; 0 if none can.
+    """
+
+    name = "tir.LowerCrossThreadReduction"
+    necessary = "threads add up into memory of their own"
+
+    def __init__(self, warp_size: int = 0) -> None:
+        self._warp_size = warp_size
+
+    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        return lower_cross_thread_reduction(func, self._warp_size)
 
 
 class SplitHostDevice(ModulePass):

@@ -262,7 +262,7 @@ class _Threads(Rewriter):
         return IfThenElse(axis.var < loop.extent, body)
 
     def BufferStore(self, store: BufferStore) -> Stmt:
-        is_own = owner_of(store.buffer.scope()) is MemoryOwner.THREAD
+        is_own = owner_of(store.buffer.scope()) in (MemoryOwner.THREAD, MemoryOwner.WARP)
         return store if is_own else self._once(store)
 
     def Evaluate(self, stmt: Evaluate) -> Stmt:
