@@ -157,7 +157,8 @@ def with_random_threads(func: PrimFunc, rng: random.Random) -> PrimFunc:
                 continue
             sch = attempt(sch, partial(bind_randomly, rng, loop, rng.choice(AXES), 0.3)) or sch
         if loops and rng.random() < 0.4:
-            sch = attempt(sch, partial(vectorize_randomly, rng, block)) or sch
+            step = rng.choice((vectorize_randomly, vectorize_randomly, unroll_randomly))
+            sch = attempt(sch, partial(step, rng, block)) or sch
         outer = sch.get_loops(block)
         if not any(is_thread(sch.get(loop)) for loop in outer):
             place = outer[0] if outer else block
@@ -190,6 +191,16 @@ def vectorize_randomly(rng: random.Random, block: BlockRV, sch: Schedule) -> Non
     if rng.random() < 0.7:
         *_, loop = sch.split(loop, [None, rng.choice((2, 4, 4, 8, 16))])
     sch.vectorize(loop)
+
+
+def unroll_randomly(rng: random.Random, block: BlockRV, sch: Schedule) -> None:
+    """Unroll the innermost loop around a block, or those that are short."""
+    outer, *_, loop = sch.get_loops(block)
+    if rng.random() < 0.5:
+        sch.unroll(loop)
+        return
+    sch.annotate(outer, "pragma_auto_unroll_max_step", rng.choice((2, 8, 64)))
+    sch.annotate(outer, "pragma_unroll_explicit", rng.choice((0, 1)))
 
 
 def with_shared_reduction(sch: Schedule, block: BlockRV, rng: random.Random) -> Schedule:

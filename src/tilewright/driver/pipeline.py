@@ -196,7 +196,7 @@ def _for_kernels(vectorizes: bool) -> list[Pass]:
     return [
         tir.InlineLets(),
         *([VectorizeKernels()] if vectorizes else []),
-        tir.UnrollLoop(),  # what the schedule asks for
+        tir.MarkUnrolledLoops(),  # the compiler of the device unrolls them
         tir.RemoveNoOp(),
         tir.LowerIntrin(),
         LowerVectors(),

@@ -42,7 +42,7 @@ from tilewright.tir.transform.split_full_tiles import split_full_tiles
 from tilewright.tir.transform.storage_rewrite import storage_rewrite
 from tilewright.tir.transform.stream_stores import stream_stores
 from tilewright.tir.transform.transpose_gathers import transpose_gathers
-from tilewright.tir.transform.unroll import unroll
+from tilewright.tir.transform.unroll import mark_unrolled, unroll
 from tilewright.tir.transform.unroll_and_jam import unroll_and_jam
 from tilewright.tir.transform.vectorize import serialize_vectorized_loops, vectorize
 from tilewright.tir.transform.vectorize_inner_loops import vectorize_inner_loops
@@ -150,6 +150,7 @@ InlineLets = pass_of("InlineLets", inline_lets)
 LoopPartition = pass_of("LoopPartition", split_full_tiles, opt_level=1)
 HoistIfThenElse = pass_of("HoistIfThenElse", hoist_conditions, opt_level=1)
 UnrollLoop = pass_of("UnrollLoop", unroll)
+MarkUnrolledLoops = pass_of("MarkUnrolledLoops", mark_unrolled)
 RemoveNoOp = pass_of("RemoveNoOp", remove_no_ops, opt_level=1)
 TransposeGathers = pass_of("TransposeGathers", transpose_gathers, opt_level=1)
 InterleaveStores = pass_of("InterleaveStores", interleave_stores, "vector_bits", opt_level=1)

@@ -4,6 +4,9 @@ A loop of kind UNROLLED is always unrolled. Pragmas unroll more: inside a loop (
 with ``pragma_auto_unroll_max_step = n``, a nest of serial loops is unrolled if that gives at most
 n statements; ``pragma_unroll_explicit = 0`` leaves such nests to the backend, which here means
 that they stay loops.
+
+In kernels, loops that are to be unrolled stay loops, of kind UNROLLED, and a pragma in their text
+tells the compiler of the device; only ``pragma_unroll_explicit = 1`` makes straight code of them.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import (
     AttrStmt,
     BufferStore,
+    Evaluate,
     For,
     ForKind,
     IfThenElse,
@@ -44,13 +48,28 @@ def unroll(func: PrimFunc) -> PrimFunc:
         LoweringError: for a loop of kind UNROLLED whose extent is not a constant, or that would
             become more than 65536 statements.
     """
-    return func.with_body(_Unroll()(func.body))
+    return func.with_body(_Unroll(by_compiler=False)(func.body))
+
+
+def mark_unrolled(func: PrimFunc) -> PrimFunc:
+    """`func` with loops of kind UNROLLED where pragmas ask for it.
+
+    Raises:
+        LoweringError: as `unroll`, for a loop that pragmas make straight code of.
+    """
+    return func.with_body(_Unroll(by_compiler=True)(func.body))
 
 
 class _Unroll(Rewriter):
-    def __init__(self) -> None:
+    def __init__(self, by_compiler: bool) -> None:
+        self._by_compiler = by_compiler
         self._max_step = 0
-        self._explicit = True
+        self._explicit: bool | None = None
+
+    @property
+    def _stays(self) -> bool:
+        """Whether what is to be unrolled stays a loop, of kind UNROLLED."""
+        return self._by_compiler and not self._explicit
 
     def SeqStmt(self, stmt: SeqStmt) -> Stmt:
         return seq(*map(self, stmt.seq))
@@ -75,29 +94,39 @@ class _Unroll(Rewriter):
         if _STEP in loop.annotations or _EXPLICIT in loop.annotations:
             kept = {k: v for k, v in loop.annotations.items() if k not in (_STEP, _EXPLICIT)}
             return self._with(loop.annotations, loop.replace(annotations=kept))
-        if loop.kind is ForKind.UNROLLED and _is_plain(loop):
+        if loop.kind is ForKind.UNROLLED and not self._stays and _is_plain(loop):
             _require_unrollable(loop, _unrolled_count(loop))
             return _SharedIterations(loop)(loop)
         body = self(loop.body)
         if body is not loop.body:
             loop = loop.replace(body=body)
         if loop.kind is ForKind.UNROLLED:
-            if isinstance(loop.extent, IntImm):
-                _require_unrollable(loop, loop.extent.value * statement_count(loop.body))
-            return unrolled(loop)
-        steps = self._steps(loop)
-        if loop.kind is ForKind.SERIAL and self._explicit and 0 < steps <= self._max_step:
-            return unrolled(loop)
-        return loop
+            return loop if self._stays else _straight(loop)
+        if loop.kind is not ForKind.SERIAL or not 0 < _steps(loop) <= self._max_step:
+            return loop
+        if self._stays:
+            return loop.replace(kind=ForKind.UNROLLED)
+        return loop if self._explicit is False else unrolled(loop)
 
-    @staticmethod
-    def _steps(loop: For) -> int:
-        """Statements after unrolling `loop`, or 0 where a loop in it cannot be unrolled."""
-        if not isinstance(loop.extent, IntImm) or any(
-            isinstance(stmt, (For, While)) for stmt in statements(loop.body)
-        ):
-            return 0
-        return loop.extent.value * statement_count(loop.body)
+
+def _steps(loop: For) -> int:
+    """Statements after unrolling `loop`, or 0 where a loop in it cannot be unrolled."""
+    if not isinstance(loop.extent, IntImm) or any(
+        isinstance(stmt, While) or (isinstance(stmt, For) and not _is_unrollable(stmt))
+        for stmt in statements(loop.body)
+    ):
+        return 0
+    return _unrolled_count(loop)
+
+
+def _is_unrollable(loop: For) -> bool:
+    return loop.kind is ForKind.UNROLLED and isinstance(loop.extent, IntImm)
+
+
+def _straight(loop: For) -> Stmt:
+    if isinstance(loop.extent, IntImm):
+        _require_unrollable(loop, loop.extent.value * statement_count(loop.body))
+    return unrolled(loop)
 
 
 def _require_unrollable(loop: For, count: int) -> None:
@@ -134,10 +163,10 @@ def _is_plain(stmt: Stmt) -> bool:
 
 
 def _unrolled_count(stmt: Stmt) -> int:
-    """How many statements that do something are left of a plain nest."""
+    """How many statements that do something are left of a nest of unrolled loops."""
     if isinstance(stmt, For):
         return _constant_extent(stmt) * _unrolled_count(stmt.body)
-    if isinstance(stmt, BufferStore):
+    if isinstance(stmt, (BufferStore, Evaluate)):
         return 1
     return sum(_unrolled_count(child) for child in stmt.children() if isinstance(child, Stmt))
 

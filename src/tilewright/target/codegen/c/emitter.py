@@ -50,6 +50,7 @@ class FunctionEmitter:
         table: what writes nodes.
         target: the name of the kind of target, for messages.
         has_vectors: whether the language has vectors.
+        unrolls: whether it has a pragma that unrolls loops.
         helpers: source of the helper functions of the module, by name.
         names: identifiers of the variables.
         analyzer: facts about the variables.
@@ -63,6 +64,7 @@ class FunctionEmitter:
     table: ClassVar[EmitterTable] = emits
     target: str = "c"
     has_vectors: ClassVar[bool] = False
+    unrolls: ClassVar[bool] = False
 
     def __init__(self, helpers: dict[str, str]) -> None:
         self.helpers = helpers

@@ -94,6 +94,8 @@ def _loop(emitter: FunctionEmitter, stmt: For) -> None:
         emitter.line("#ifdef _OPENMP")
         emitter.line(f"#pragma omp parallel for{_schedule_clause(stmt)}")
         emitter.line("#endif")
+    if stmt.kind is ForKind.UNROLLED and emitter.unrolls:
+        emitter.line("#pragma unroll")
     emitter.line(f"for ({c_type} {name} = {start}; {name} < {end}; ++{name}) {{")
     emitter.block(stmt.body)
     emitter.line("}")

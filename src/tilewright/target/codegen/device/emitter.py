@@ -46,7 +46,7 @@ class KernelEmitter(FunctionEmitter):
     """
 
     table = emits
-    has_vectors = True
+    has_vectors = unrolls = True
 
     def __init__(self, helpers: dict[str, str], dialect: Dialect) -> None:
         super().__init__(helpers)

@@ -220,6 +220,14 @@ def _longer(longest: Expr, first: For, loop: For) -> Expr:
     )
 
 
+def with_pragmas(body: Stmt, loop: For) -> Stmt:
+    """What takes the place of a loop, with the pragmas that are annotations of it."""
+    for key, value in loop.annotations.items():
+        if key.startswith("pragma_") and isinstance(value, (int, IntImm)):
+            body = AttrStmt(const(0), key, as_expr(value), body)
+    return body
+
+
 def _in_order(loop: For) -> For:
     """A loop around kernels, or of one thread, which nothing else runs at the same time."""
     return loop if loop.kind.is_in_order else loop.replace(kind=ForKind.SERIAL)
@@ -257,6 +265,7 @@ class _Threads(Rewriter):
             index = as_expr(axis.var + loop.min)
         if index is not loop.loop_var:
             body = substitute(body, {loop.loop_var: index})
+        body = with_pragmas(body, loop)
         if structural_equal(loop.extent, axis.extent):
             return body
         return IfThenElse(axis.var < loop.extent, body)

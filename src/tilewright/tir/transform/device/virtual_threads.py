@@ -24,6 +24,7 @@ from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import (
     Allocate,
+    AttrStmt,
     BufferStore,
     DeclBuffer,
     For,
@@ -135,7 +136,7 @@ def _inside(stmt: Stmt, loop: For, own: frozenset[Var]) -> Stmt:
     if isinstance(stmt, SeqStmt):
         return seq(*(_inside(child, loop, own) for child in stmt.seq))
     if isinstance(stmt, (Allocate, DeclBuffer)) or (
-        isinstance(stmt, LetStmt) and not _depends(stmt.value, loop, own)
+        isinstance(stmt, (LetStmt, AttrStmt)) and not _depends(stmt.value, loop, own)
     ):
         return stmt.replace(body=_inside(stmt.body, loop, own))
     if isinstance(stmt, For) and not any(
