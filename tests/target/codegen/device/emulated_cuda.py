@@ -19,16 +19,31 @@ from pathlib import Path
 from typing import Any, NamedTuple, get_type_hints
 
 from tilewright.runtime.launcher import FIND_FUNCTION, launcher
-from tilewright.target.codegen.c.prelude import HALF
+from tilewright.target.codegen.c.prelude import BFLOAT, HALF
 
 HEADER = Path(__file__).with_name("cuda_emulation.h")
 CUDA = 2
 KERNEL = re.compile(r"__global__ void __launch_bounds__\(\d+\) (\w+)\(")
 OPTIONS = ("-std=c++17", "-O1", "-w", "-fPIC", "-ffp-contract=off", "-fno-exceptions", "-fno-rtti",
            "-fno-sanitize=undefined")  # fmt: skip
-INSTRUCTION = re.compile(r'asm\("([\w.]+) %0, %1;" : "=\w"\((\w+)\) : "\w"\((\w+)\)\);')
-INSTRUCTIONS = {"cvt.f32.f16": "tw_load_f16", "cvt.rn.f16.f32": "tw_store_f16"}
+INSTRUCTION = re.compile(r'asm\("([\w.]+) [^"]*" : "=\w"\(([\w.]+)\) : ([^;]*)\);')
+OPERAND = re.compile(r'"\w"\(([\w.]+)\)')
+INSTRUCTIONS = {
+    "cvt.f32.f16": "tw_load_f16", "cvt.rn.f16.f32": "tw_store_f16",
+    "cvt.rn.bf16.f32": "tw_store_bf16", "add.rn.f16": "add_f16", "sub.rn.f16": "sub_f16",
+    "mul.rn.f16": "mul_f16", "fma.rn.f16": "fma_f16",
+}  # fmt: skip
 """Functions of the C of the host that compute what instructions of a GPU do."""
+ARITHMETIC = "\n".join(
+    f"inline uint16_t {name}_f16({parameters}) {{ return tw_store_f16({value}); }}"
+    for name, parameters, value in (
+        ("add", "uint16_t a, uint16_t b", "tw_load_f16(a) + tw_load_f16(b)"),
+        ("sub", "uint16_t a, uint16_t b", "tw_load_f16(a) - tw_load_f16(b)"),
+        ("mul", "uint16_t a, uint16_t b", "tw_load_f16(a) * tw_load_f16(b)"),
+        ("fma", "uint16_t a, uint16_t b, uint16_t c",
+         "(float)((double)tw_load_f16(a) * tw_load_f16(b) + tw_load_f16(c))"),
+    )
+)  # fmt: skip
 Shape = ctypes.c_uint * 3
 
 
@@ -306,7 +321,7 @@ def use_emulation(monkeypatch: Any, api: EmulatedCuda) -> None:
 @functools.lru_cache(maxsize=64)
 def compiled(sources: tuple[str, ...]) -> tuple[Source, ...]:
     """Sources in CUDA C as a library of functions that emulate their kernels."""
-    parts = [f'#include "{HEADER}"', f"namespace emulation {{ {HALF} }}"]
+    parts = [f'#include "{HEADER}"', f"namespace emulation {{ {HALF}{BFLOAT}{ARITHMETIC} }}"]
     for number, source in enumerate(sources):
         kernels = [f"EMULATED({name}, {number})" for name in KERNEL.findall(source)]
         text = source.replace('extern "C" ', "")  # names of other sources may be the same
@@ -324,8 +339,9 @@ def compiled(sources: tuple[str, ...]) -> tuple[Source, ...]:
 
 def emulated_instruction(match: re.Match[str]) -> str:
     """A call in place of an instruction of a GPU."""
-    instruction, result, operand = match.groups()
-    return f"{result} = emulation::{INSTRUCTIONS[instruction]}({operand});"
+    instruction, result, operands = match.groups()
+    arguments = ", ".join(OPERAND.findall(operands))
+    return f"{result} = emulation::{INSTRUCTIONS[instruction]}({arguments});"
 
 
 def compile_library(source: Path, library: Path) -> None:

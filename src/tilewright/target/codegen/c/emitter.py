@@ -154,7 +154,7 @@ class FunctionEmitter:
         if isinstance(expr, (Var, IntImm, FloatImm)):
             return text.at(Precedence.PRIMARY)
         name = self.names.fresh("t")
-        self.line(f"const {value_type(expr.dtype)} {name} = {text.code};")
+        self.line(f"const {self.value_type(expr.dtype)} {name} = {text.code};")
         return name
 
     def name_of(self, var: Var) -> str:
@@ -183,6 +183,18 @@ class FunctionEmitter:
         """The type of a pointer to elements of some type."""
         del pointer
         return f"{memory_type(element)}*"
+
+    def value_type(self, dtype: DType) -> str:
+        """The type of variables of type `dtype`."""
+        return value_type(dtype)
+
+    def loaded(self, dtype: DType, element: str) -> str:
+        """The value of an element in memory."""
+        return f"tw_load_{self.half_helper(dtype)}({element})" if dtype in HALVES else element
+
+    def stored(self, dtype: DType, value: str) -> str:
+        """A value as an element in memory."""
+        return f"tw_store_{self.half_helper(dtype)}({value})" if dtype in HALVES else value
 
     def half_helper(self, dtype: DType) -> str:
         """The name of a half type in helper functions, which the source then contains."""

@@ -177,7 +177,7 @@ def conditional(
         parts.append(no_text.at(Precedence.CONDITIONAL))
         return Text(f"{parts[0]} ? {parts[1]} : {parts[2]}", Precedence.CONDITIONAL)
     result = emitter.names.fresh("value")
-    emitter.line(f"{value_type(dtype)} {result};")
+    emitter.line(f"{emitter.value_type(dtype)} {result};")
     emitter.line(f"if ({test.code}) {{")
     emitter.lines += yes_lines
     emitter.line(f"  {result} = {yes_text.code};")
@@ -200,7 +200,7 @@ def declared(emitter: FunctionEmitter, var: Var) -> str:
     annotation, name = var.type_annotation, emitter.names.define(var)
     if isinstance(annotation, PointerType) and annotation.element_type.dtype != "void":
         return f"{emitter.pointer_type(var, annotation.element_type.dtype)} {name}"
-    return f"const {value_type(var.dtype)} {name}"
+    return f"const {emitter.value_type(var.dtype)} {name}"
 
 
 @emits(Cast)
@@ -239,6 +239,4 @@ def _load(emitter: FunctionEmitter, load: BufferLoad) -> Text:
         raise CodegenError(f"target {emitter.target} cannot express the masked load `{load!r}`")
     element = lvalue(emitter, load)
     emitter.read.add(emitter.names[load.buffer.data])
-    if load.dtype in HALVES:
-        return Text(f"tw_load_{emitter.half_helper(load.dtype)}({element})")
-    return Text(element)
+    return Text(emitter.loaded(load.dtype, element))

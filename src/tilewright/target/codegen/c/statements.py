@@ -149,9 +149,7 @@ def _store(emitter: FunctionEmitter, stmt: BufferStore) -> None:
     if stmt.value.dtype.lanes != 1:
         raise CodegenError(f"target {emitter.target} cannot express the vector store `{stmt!r}`")
     value, element = plain(emitter, stmt.value), lvalue(emitter, stmt)
-    if stmt.buffer.dtype in HALVES:
-        value = f"tw_store_{emitter.half_helper(stmt.buffer.dtype)}({value})"
-    emitter.line(f"{element} = {value};")
+    emitter.line(f"{element} = {emitter.stored(stmt.buffer.dtype, value)};")
 
 
 @emits(LetStmt)

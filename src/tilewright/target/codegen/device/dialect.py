@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from tilewright.target.codegen.c.prelude import BFLOAT
+
 
 class Dialect(NamedTuple):
     """A C of kernels.
@@ -26,6 +28,7 @@ class Dialect(NamedTuple):
             ``shuffle_up`` or ``shuffle_down``.
         bit_functions: functions that count ones and leading zeros, by ``popcount`` or ``clz`` and
             the number of bits.
+        native_halves: half types that the language computes with.
         vectors: the names of vector types without the number of lanes, by the type of an element.
         vector_structure: the definition of a vector type of more than four lanes, empty where the
             language has these; ``{size}`` is in bytes.
@@ -48,6 +51,7 @@ class Dialect(NamedTuple):
     float_suffix: str
     shuffles: Mapping[str, str]
     bit_functions: Mapping[tuple[str, int], str]
+    native_halves: frozenset[str]
     vectors: Mapping[str, str]
     vector_structure: str
     vector_value: str
@@ -82,19 +86,71 @@ _VECTORS: Final = {
     "float32": "float", "float64": "double",
 }  # fmt: skip
 _HALF_INSTRUCTIONS: Final = """\
+struct float16_t {
+  uint16_t bits;
+  __device__ inline operator float() const {
+    float value;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+    return value;
+  }
+};
+static inline float16_t tw_round_f16(float value) {
+  float16_t half;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(half.bits) : "f"(value));
+  return half;
+}
+static inline float16_t tw_round_f16(float16_t value) { return value; }
+static inline float16_t tw_load_f16(uint16_t bits) { return float16_t{bits}; }
+static inline uint16_t tw_store_f16(float16_t value) { return value.bits; }
+static inline float16_t operator+(float16_t a, float16_t b) {
+  float16_t half;
+  asm("add.rn.f16 %0, %1, %2;" : "=h"(half.bits) : "h"(a.bits), "h"(b.bits));
+  return half;
+}
+static inline float16_t operator-(float16_t a, float16_t b) {
+  float16_t half;
+  asm("sub.rn.f16 %0, %1, %2;" : "=h"(half.bits) : "h"(a.bits), "h"(b.bits));
+  return half;
+}
+static inline float16_t operator*(float16_t a, float16_t b) {
+  float16_t half;
+  asm("mul.rn.f16 %0, %1, %2;" : "=h"(half.bits) : "h"(a.bits), "h"(b.bits));
+  return half;
+}
+static inline float16_t tw_fma_f16(float16_t a, float16_t b, float16_t c) {
+  float16_t half;
+  asm("fma.rn.f16 %0, %1, %2, %3;" : "=h"(half.bits) : "h"(a.bits), "h"(b.bits), "h"(c.bits));
+  return half;
+}
+"""
+"""float16 of NVIDIA's GPUs, in place of `prelude.HALF`: NVRTC needs headers for its own type."""
+
+_BFLOAT_INSTRUCTIONS: Final = f"""\
+{BFLOAT}\
+#if __CUDA_ARCH__ >= 800
+static inline uint16_t tw_rounded_bf16(float value) {{
+  uint16_t bits;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+  return bits;
+}}
+#define tw_store_bf16 tw_rounded_bf16
+#endif
+"""
+"""Rounding to bfloat16 by an instruction of the GPUs that have it."""
+
+_VLOAD_HALF: Final = """\
 static inline float tw_load_f16(uint16_t bits) {
-  float value;
-  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
-  return value;
+  uchar2 bytes = as_uchar2(bits);  // which may be accessed as any other type
+  return vload_half(0, (const __private half*)&bytes);
 }
 static inline uint16_t tw_store_f16(float value) {
-  uint16_t bits;
-  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
-  return bits;
+  uchar2 bytes;
+  vstore_half_rte(value, 0, (__private half*)&bytes);
+  return as_ushort(bytes);
 }
 static inline float tw_round_f16(float value) { return tw_load_f16(tw_store_f16(value)); }
 """
-"""Conversions of float16 by instructions of NVIDIA's GPUs, in place of `prelude.HALF`."""
+"""Conversions of float16 that each device has, in place of `prelude.HALF`."""
 
 OPENCL: Final = Dialect(
     name="opencl",
@@ -125,11 +181,12 @@ OPENCL: Final = Dialect(
     float_suffix="",
     shuffles={},
     bit_functions={(name, bits): name for name in ("popcount", "clz") for bits in (32, 64)},
+    native_halves=frozenset(),
     vectors=_VECTORS,
     vector_structure="",
     vector_value="({type})({lanes})",
     aligned=_ALIGNED,
-    helpers={},
+    helpers={"f16": _VLOAD_HALF},
     keywords=frozenset(
         """
         kernel global local constant private half uchar ushort uint ulong barrier generic pipe
@@ -170,11 +227,12 @@ CUDA: Final = Dialect(
         ("clz", 32): "__clz",
         ("clz", 64): "__clzll",
     },
-    vectors={**_VECTORS, "int64": "longlong", "uint64": "ulonglong"},
+    native_halves=frozenset({"float16"}),
+    vectors={**_VECTORS, "float16": "float16x", "int64": "longlong", "uint64": "ulonglong"},
     vector_structure=f"struct {_ALIGNED} {{name}} {{{{ {{element}} {{lanes}}; }}}};\n",
     vector_value="{type}{{{lanes}}}",
     aligned=_ALIGNED,
-    helpers={"f16": _HALF_INSTRUCTIONS},
+    helpers={"f16": _HALF_INSTRUCTIONS, "bf16": _BFLOAT_INSTRUCTIONS},
     keywords=frozenset(
         """
         alignas alignof and and_eq asm bitand bitor catch char16_t char32_t char8_t class co_await

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from tilewright.error import CodegenError
-from tilewright.ir.convert import as_expr
-from tilewright.ir.dtype import DType, PointerType
+from tilewright.ir.convert import as_expr, cast
+from tilewright.ir.dtype import FLOAT32, DType, PointerType
 from tilewright.ir.expr import Call, Expr, IntImm, Var
 from tilewright.target.codegen import MATH, EmitterTable
 from tilewright.target.codegen.c import calls, expressions, statements  # noqa: F401, emitters
@@ -57,15 +57,41 @@ class KernelEmitter(FunctionEmitter):
 
     def library(self, name: str, dtype: DType, args: Sequence[Expr]) -> str:
         end = "" if dtype.bits == 64 else self.dialect.float_suffix
-        return f"{name}{end}({self.arguments(tuple(args))})"
+        if not self.is_native(dtype):
+            return f"{name}{end}({self.arguments(tuple(args))})"
+        floats = ", ".join(self.as_float(arg) for arg in args)
+        return f"tw_round_{self.half_helper(dtype)}({name}{end}({floats}))"
 
     def pointer_type(self, pointer: Var, element: DType) -> str:
-        return f"{self.dialect.space_of(storage_scope(pointer))}{stored_type(element)}*"
+        return f"{self.dialect.space_of(storage_scope(pointer))}{self.memory_type(element)}*"
 
+    def value_type(self, dtype: DType) -> str:
+        return str(dtype) + "_t" if self.is_native(dtype) else value_type(dtype)
 
-def stored_type(dtype: DType) -> str:
-    """The type of an element in memory, or of a parameter: OpenCL has no `bool` there."""
-    return "uint8_t" if dtype.is_bool else memory_type(dtype)
+    def memory_type(self, dtype: DType) -> str:
+        """The type of an element in memory; OpenCL has no `bool` there."""
+        if self.is_native(dtype):
+            return self.value_type(dtype)
+        return "uint8_t" if dtype.is_bool else memory_type(dtype)
+
+    def loaded(self, dtype: DType, element: str) -> str:
+        return element if self.is_native(dtype) else super().loaded(dtype, element)
+
+    def stored(self, dtype: DType, value: str) -> str:
+        return value if self.is_native(dtype) else super().stored(dtype, value)
+
+    def is_native(self, dtype: DType) -> bool:
+        """Whether values of a half type are computed in this type, not in float."""
+        native = dtype in self.dialect.native_halves
+        if native:
+            self.half_helper(dtype)
+        return native
+
+    def as_float(self, value: Expr) -> str:
+        """A number as float where it is of a half type."""
+        if not self.is_native(value.dtype):
+            return self.code(value)
+        return f"(float){self.code(value, Precedence.UNARY)}"
 
 
 def write_kernel(name: str, func: PrimFunc, dialect: Dialect, helpers: dict[str, str]) -> str:
@@ -116,8 +142,18 @@ def kernel_head(axes: Sequence[Axis], dialect: Dialect) -> str:
 def _parameter(emitter: KernelEmitter, param: Var, restrict: str) -> str:
     annotation, name = param.type_annotation, emitter.names.define(param)
     if not isinstance(annotation, PointerType):
-        return f"{'uint8_t' if param.dtype.is_bool else value_type(param.dtype)} {name}"
+        return _scalar_parameter(emitter, param.dtype, name)
     return f"{emitter.pointer_type(param, annotation.element_type.dtype)}{restrict} {name}"
+
+
+def _scalar_parameter(emitter: KernelEmitter, dtype: DType, name: str) -> str:
+    """A number that the host passes: it has no half types, and OpenCL takes no truth values."""
+    if not emitter.is_native(dtype):
+        return f"{'uint8_t' if dtype.is_bool else value_type(dtype)} {name}"
+    given = emitter.names.fresh(f"{name}_given")
+    rounded = f"tw_round_{emitter.half_helper(dtype)}({given})"
+    emitter.line(f"const {emitter.value_type(dtype)} {name} = {rounded};")
+    return f"float {given}"
 
 
 @emits(AttrStmt)
@@ -136,7 +172,7 @@ def _allocate(emitter: KernelEmitter, stmt: Allocate) -> None:
             f"{stmt.buffer_var.name} is {' * '.join(map(str, stmt.extents))}"
         )
     size = max(math.prod(extent.value for extent in stmt.extents), 1)  # type: ignore[attr-defined]
-    declaration = f"{stored_type(stmt.dtype)} {name}[{size}]"
+    declaration = f"{emitter.memory_type(stmt.dtype)} {name}[{size}]"
     if owner_of(scope) is MemoryOwner.BLOCK:
         alignment = emitter.alignments.get(stmt.buffer_var)
         aligned = f" {emitter.dialect.aligned.format(size=alignment)}" if alignment else ""
@@ -149,7 +185,7 @@ def _allocate(emitter: KernelEmitter, stmt: Allocate) -> None:
 @emits(AllocateConst)
 def _constant(emitter: KernelEmitter, stmt: AllocateConst) -> None:
     name = emitter.names.define(stmt.buffer_var)
-    qualifiers = f"{emitter.dialect.constant} {stored_type(stmt.dtype)}"
+    qualifiers = f"{emitter.dialect.constant} {emitter.memory_type(stmt.dtype)}"
     emitter.declarations.append(f"  {qualifiers} {name}[] = {{{initializer(emitter, stmt)}}};")
     emitter.statement(stmt.body)
 
@@ -220,6 +256,9 @@ def _function(emitter: KernelEmitter, call: Call) -> Text:
 
 @emits("tir.sigmoid")
 def _sigmoid(emitter: KernelEmitter, call: Call) -> Text:
+    if emitter.is_native(call.dtype):
+        wide = cast(FLOAT32, call.args[0])
+        return emitter.text(cast(call.dtype, Call(FLOAT32, call.op, (wide,))))
     opposite = as_expr(-call.args[0])
     power = emitter.library("exp", call.dtype, (opposite,))
     return emitter.round(call.dtype, Text(f"1 / (1 + {power})", Precedence.PRODUCT))

@@ -16,7 +16,7 @@ from tilewright.target.codegen.c.emitter import emits as emits_c
 from tilewright.target.codegen.c.expressions import lvalue
 from tilewright.target.codegen.c.integers import plain
 from tilewright.target.codegen.c.types import HALVES
-from tilewright.target.codegen.device.emitter import KernelEmitter, emits, stored_type
+from tilewright.target.codegen.device.emitter import KernelEmitter, emits
 from tilewright.tir.buffer import BufferLoad, storage_scope
 from tilewright.tir.stmt import BufferStore, LetStmt
 
@@ -26,14 +26,19 @@ FEW_LANES: Final = "xyzw"
 
 def vector_type(emitter: KernelEmitter, dtype: DType) -> str:
     """The type of a vector in memory, which the source then has."""
-    element = "uint16" if dtype.element in HALVES else str(dtype.element)
+    is_native = emitter.is_native(dtype.element)
+    is_packed = dtype.element in HALVES and not is_native
+    element = "uint16" if is_packed else str(dtype.element)
     name = f"{emitter.dialect.vectors[element]}{dtype.lanes}"
-    if dtype.lanes > len(FEW_LANES) and emitter.dialect.vector_structure:
-        lanes = ", ".join(f"s{letter}" for letter in LANES[: dtype.lanes])
+    if emitter.dialect.vector_structure and (is_native or dtype.lanes > len(FEW_LANES)):
+        lanes = ", ".join(lane_name(dtype.lanes, number) for number in range(dtype.lanes))
         emitter.helper(
             name,
             emitter.dialect.vector_structure.format(
-                name=name, size=dtype.itemsize, element=stored_type(dtype.element), lanes=lanes
+                name=name,
+                size=dtype.itemsize,
+                element=emitter.memory_type(dtype.element),
+                lanes=lanes,
             ),
         )
     return name
@@ -85,10 +90,7 @@ def _shuffle(emitter: KernelEmitter, shuffle: Shuffle) -> Text:
     if shuffle.dtype.lanes == 1:
         return _lane(emitter, shuffle)
     dtype = shuffle.dtype
-    halves = dtype.element in HALVES
-    lanes = [plain(emitter, vector) for vector in shuffle.vectors]
-    if halves:
-        lanes = [f"tw_store_{emitter.half_helper(dtype.element)}({lane})" for lane in lanes]
+    lanes = [emitter.stored(dtype.element, plain(emitter, lane)) for lane in shuffle.vectors]
     kind = vector_type(emitter, dtype)
     return Text(emitter.dialect.vector_value.format(type=kind, lanes=", ".join(lanes)))
 
@@ -99,6 +101,4 @@ def _lane(emitter: KernelEmitter, shuffle: Shuffle) -> Text:
     if not isinstance(vector, Var) or not isinstance(number, IntImm):
         raise CodegenError(f"target {emitter.target} cannot express `{shuffle!r}`")
     lane = f"{emitter.name_of(vector)}.{lane_name(vector.dtype.lanes, number.value)}"
-    if shuffle.dtype in HALVES:
-        return Text(f"tw_load_{emitter.half_helper(shuffle.dtype)}({lane})")
-    return Text(lane)
+    return Text(emitter.loaded(shuffle.dtype, lane))
