@@ -21,7 +21,7 @@ from tilewright.ir.pass_context import PassContext
 from tilewright.ir.transform import Pass, Sequential
 from tilewright.runtime.device import DEVICE_TYPES
 from tilewright.target import Target
-from tilewright.target.accelerator import accelerator_of
+from tilewright.target.accelerator import accelerator_of, limits_of
 from tilewright.target.codegen.params import Param
 from tilewright.target.kinds import KERNEL_KINDS
 from tilewright.tir.transform import passes as tir
@@ -80,9 +80,11 @@ def check_kernels(module: IRModule, target: Target) -> None:
 
 def _split(module: IRModule, target: Target) -> IRModule:
     """Programs with their kernels as functions of their own."""
-    from tilewright.tir.transform.device.passes import SplitHostDevice
+    from tilewright.tir.transform.device.passes import SplitHostDevice, VerifyGPUCode
 
-    return SplitHostDevice(DEVICE_TYPES[target.kind.device_type])(module)
+    device_type = DEVICE_TYPES[target.kind.device_type]
+    kernels = [SplitHostDevice(device_type), VerifyGPUCode(limits_of(target))]
+    return Sequential(kernels, name="kernels")(module)
 
 
 def scheduling(target: Target) -> Sequential:

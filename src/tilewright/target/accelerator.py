@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from tilewright.target.gpu import figures_of
 from tilewright.target.target import Target
@@ -40,3 +40,31 @@ def accelerator_of(target: Target) -> Accelerator:
         attrs.get("registers_per_block", default.registers),
         figures_of(target).multiprocessors if is_known else default.multiprocessors,
     )
+
+
+def limits_of(target: Target) -> dict[str, int]:
+    """What a kernel of a target may use at most, by the constraints of `verify_gpu_code`.
+
+    Of OpenCL, whose devices differ, that is what attributes say.
+    """
+    attrs = target.attrs
+    limits = dict(_CUDA_LIMITS) if target.kind.name == "cuda" else {}
+    threads = attrs.get("max_threads_per_block", attrs.get("max_num_threads"))
+    found = {
+        "max_threads_per_block": threads,
+        "max_shared_memory_per_block": attrs.get("max_shared_memory_per_block"),
+        "max_local_memory_per_block": attrs.get("max_local_memory_per_block"),
+    }
+    return limits | {name: limit for name, limit in found.items() if limit is not None}
+
+
+_CUDA_LIMITS: Final = {
+    "max_threads_per_block": 1024,
+    "max_thread_x": 1024,
+    "max_thread_y": 1024,
+    "max_thread_z": 64,
+    "max_shared_memory_per_block": 48 << 10,
+    "max_local_memory_per_block": 512 << 10,
+}
+"""Of all GPUs from Turing on; see the CUDA C++ Programming Guide, table of technical
+specifications. Memory whose size the text of a kernel says is 48 KiB at most."""

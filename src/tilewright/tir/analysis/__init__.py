@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tilewright.tir.analysis.cost import calculate_workspace_bytes, estimate_tir_flops
     from tilewright.tir.analysis.dependence import dependences
     from tilewright.tir.analysis.expressions import undefined_vars
+    from tilewright.tir.analysis.kernel_limits import verify_gpu_code
 
 _HOME = {
     "calculate_workspace_bytes": "tilewright.tir.analysis.cost",
@@ -21,6 +22,7 @@ _HOME = {
     "footprints": "tilewright.tir.analysis.access_table",
     "get_block_access_region": "tilewright.tir.analysis.access_table",
     "undefined_vars": "tilewright.tir.analysis.expressions",
+    "verify_gpu_code": "tilewright.tir.analysis.kernel_limits",
 }
 
 

@@ -11,7 +11,8 @@ from tilewright.ir.expr import IntImm, const_int_value
 from tilewright.ir.rewrite import walk
 from tilewright.schedule_rules.nest import realize_of
 from tilewright.target import Target
-from tilewright.target.accelerator import accelerator_of
+from tilewright.target.accelerator import accelerator_of, limits_of
+from tilewright.tir.analysis.kernel_limits import verify_gpu_code
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule import BlockRV, Schedule
@@ -177,7 +178,16 @@ def _is_lowered_right(func: PrimFunc, target: Target) -> bool:
         lowered = without_blocks(func)
     except TVMError:
         return False
-    return all(_stays_below(kernel, target) for kernel in _kernels(lowered.body))
+    if any(isinstance(kernel, BufferStore) for kernel in _kernels(lowered.body)):
+        return False
+    device = accelerator_of(target)
+    limits = {
+        "max_threads_per_block": device.threads,
+        "max_shared_memory_per_block": device.shared_bytes,
+        "max_vthread": MAX_VTHREADS,
+        "max_vector_bytes": MAX_VECTOR_BYTES,
+    }
+    return verify_gpu_code(lowered, limits_of(target) | limits)
 
 
 def _kernels(stmt: Stmt) -> Iterator[Stmt]:
@@ -190,59 +200,6 @@ def _kernels(stmt: Stmt) -> Iterator[Stmt]:
     for child in stmt.children():
         if isinstance(child, Stmt):
             yield from _kernels(child)
-
-
-def _stays_below(kernel: Stmt, target: Target) -> bool:
-    """Whether a kernel uses no more than its target has."""
-    if not isinstance(kernel, For):
-        return False
-    threads = _extents(kernel)
-    if threads is None:
-        return False
-    count = math.prod(n for tag, n in threads.items() if tag.startswith("threadIdx"))
-    virtual = math.prod(n for tag, n in threads.items() if tag.startswith("vthread"))
-    device = accelerator_of(target)
-    if count > device.threads or virtual > MAX_VTHREADS:
-        return False
-    if allocated_bytes(kernel, "shared") > device.shared_bytes:
-        return False
-    local = target.attrs.get("max_local_memory_per_block")
-    if local is not None and allocated_bytes(kernel, "local") > local:
-        return False
-    return all(_widest(loop) <= MAX_VECTOR_BYTES for loop in _vectors(kernel))
-
-
-def _extents(kernel: For) -> dict[str, int] | None:
-    """The number of threads along each axis; None if loops of one axis differ."""
-    found: dict[str, int] = {}
-    for node in walk(kernel):
-        if not isinstance(node, For) or node.thread_binding is None:
-            continue
-        tag, extent = node.thread_binding.thread_tag, const_int_value(node.extent)
-        if tag.startswith("vthread"):
-            found[tag] = found.get(tag, 1) * (extent or 1)
-        elif extent is None:
-            if tag.startswith("threadIdx"):
-                return None
-        elif found.setdefault(tag, extent) != extent:
-            return None
-    return found
-
-
-def _vectors(kernel: Stmt) -> Iterator[For]:
-    return (n for n in walk(kernel) if isinstance(n, For) and n.kind is ForKind.VECTORIZED)
-
-
-def _widest(loop: For) -> int:
-    """Bytes of the widest access that all lanes of a loop make together."""
-    lanes = const_int_value(loop.extent) or 1
-    sizes = [
-        node.buffer.dtype.itemsize
-        for node in walk(loop.body)
-        if isinstance(node, (BufferLoad, BufferStore))
-        and any(loop.loop_var is part for index in node.indices for part in walk(index))
-    ]
-    return lanes * max(sizes, default=1)
 
 
 def _respects_annotations(tree: FunctionTree) -> bool:

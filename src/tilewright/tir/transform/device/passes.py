@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from tilewright.error import LoweringError
 from tilewright.ir.module import IRModule
 from tilewright.ir.pass_context import PassContext
 from tilewright.ir.transform import ModulePass
+from tilewright.tir.analysis.kernel_limits import exceeded
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.transform import PrimFuncPass
 from tilewright.tir.transform.device.barriers import insert_barriers
@@ -67,3 +71,24 @@ class SplitHostDevice(ModulePass):
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
         return split_kernels(mod, self._device_type)
+
+
+class VerifyGPUCode(ModulePass):
+    """Kernels that use more than a device has are refused.
+
+    Args:
+        constraints: what it has; see `tilewright.tir.analysis.verify_gpu_code`.
+    """
+
+    name = "tir.VerifyGPUCode"
+    necessary = "a device refuses them without saying why"
+
+    def __init__(self, constraints: Mapping[str, int]) -> None:
+        self._constraints = constraints
+
+    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        for func in mod.functions.values():
+            found = exceeded(func, self._constraints) if isinstance(func, PrimFunc) else ()
+            if found:
+                raise LoweringError(" | ".join(found))
+        return mod
