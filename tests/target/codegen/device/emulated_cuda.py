@@ -321,20 +321,25 @@ def use_emulation(monkeypatch: Any, api: EmulatedCuda) -> None:
 @functools.lru_cache(maxsize=64)
 def compiled(sources: tuple[str, ...]) -> tuple[Source, ...]:
     """Sources in CUDA C as a library of functions that emulate their kernels."""
+    if not sources:
+        return ()
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory)
+        (path / "kernels.cpp").write_text(emulated_source(sources))
+        compile_library(path / "kernels.cpp", path / "kernels.so")
+        library = ctypes.CDLL(str(path / "kernels.so"))
+    return tuple(Source(library, number) for number in range(len(sources)))
+
+
+def emulated_source(sources: Sequence[str]) -> str:
+    """Sources in CUDA C as C++, in which functions run their kernels."""
     parts = [f'#include "{HEADER}"', f"namespace emulation {{ {HALF}{BFLOAT}{ARITHMETIC} }}"]
     for number, source in enumerate(sources):
         kernels = [f"EMULATED({name}, {number})" for name in KERNEL.findall(source)]
         text = source.replace('extern "C" ', "")  # names of other sources may be the same
         text = INSTRUCTION.sub(emulated_instruction, text)
         parts.append("\n".join([f"namespace source_{number} {{", text, *kernels, "}"]))
-    if not sources:
-        return ()
-    with tempfile.TemporaryDirectory() as directory:
-        path = Path(directory)
-        (path / "kernels.cpp").write_text("\n".join(parts))
-        compile_library(path / "kernels.cpp", path / "kernels.so")
-        library = ctypes.CDLL(str(path / "kernels.so"))
-    return tuple(Source(library, number) for number in range(len(sources)))
+    return "\n".join(parts)
 
 
 def emulated_instruction(match: re.Match[str]) -> str:
