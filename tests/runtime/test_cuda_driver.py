@@ -14,6 +14,7 @@ from tests.target.codegen.device.programs import matmul
 import tilewright as tvm
 from tilewright import te
 from tilewright.error import AllocationError, ArgumentValueError, DeviceError
+from tilewright.runtime.benchmark import SHORTEST_ON_DEVICE
 from tilewright.runtime.device_driver import driver_of
 from tilewright.script import tir as T
 
@@ -220,7 +221,21 @@ def test_it_is_timed_until_the_device_is_done(api):
     api.calls.clear()
     result = module.time_evaluator("main", tvm.cuda(0), number=1, repeat=2)(array, array)
     assert len(result.results) == 2
-    assert "cuCtxSynchronize" in [name for name, _ in api.calls]
+    names = [name for name, _ in api.calls if name.startswith(("cuEvent", "cuLaunch"))]
+    runs = names.count("cuLaunchKernel")
+    assert names.count("cuEventRecord") == names.count("cuEventDestroy_v2") >= 4
+    assert runs >= 1 + 2 * max(1, SHORTEST_ON_DEVICE / (2 * result.max))
+    assert names.index("cuEventRecord") == 2  # after one run, when an event was made
+
+
+def test_a_run_that_fails_while_it_is_timed(api):
+    module = tvm.build(doubled(), target="cuda")
+    array = tvm.nd.array(np.ones(4, "float32"), tvm.cuda(0))
+    api.launches_left = 2
+    with pytest.raises(DeviceError, match="CUDA_ERROR_LAUNCH_FAILED"):
+        module.time_evaluator("main", tvm.cuda(0), number=3)(array, array)
+    names = [name for name, _ in api.calls]
+    assert names.count("cuEventCreate") == names.count("cuEventDestroy_v2") == 2
 
 
 @pytest.mark.parametrize("place", ["threads", "blocks"])

@@ -8,12 +8,14 @@ import sys
 
 import numpy as np
 import pytest
+import tvm_ffi
 from tests.target.codegen.device.programs import PROGRAMS, assert_computes, matmul
 
 import tilewright as tvm
 from tilewright import te
-from tilewright.error import ArgumentValueError, DeviceError, LoweringError
+from tilewright.error import AllocationError, ArgumentValueError, DeviceError, LoweringError
 from tilewright.script import tir as T
+from tilewright.target.codegen.device.compile import generate_kernels
 
 DEVICE = tvm.opencl(0)
 
@@ -167,6 +169,86 @@ def test_sizes_are_known_when_it_runs():
         result = on_device(np.zeros(size, "float32"))
         module(on_device(values), result)
         np.testing.assert_array_equal(result.numpy(), values * 2)
+
+
+def test_work_goes_to_the_stream_that_is_set():
+    module = tvm.build(matmul(), target="opencl")
+    usual, stream = DEVICE.current_raw_stream(), DEVICE.create_raw_stream()
+    assert stream != usual
+    with tvm_ffi.use_raw_stream(tvm_ffi.device("opencl", 0), stream):
+        assert DEVICE.current_raw_stream() == stream
+        arrays = [on_device(np.full((32, 32), value, "float32")) for value in (1, 2, 0)]
+        module(*arrays)
+        DEVICE.sync(stream)
+    DEVICE.sync_raw_streams(stream, usual)
+    assert (arrays[2].numpy() == 64).all()
+    DEVICE.set_raw_stream(stream)
+    DEVICE.free_raw_stream(stream)
+    assert DEVICE.current_raw_stream() == usual
+
+
+def test_views_begin_where_the_device_allows():
+    module = tvm.build(matmul(), target="opencl")
+    a = on_device(np.ones(3 * 1024 + 1, "float32"))
+    parts = [a._create_view((32, 32), relative_byte_offset=4096 * part) for part in range(3)]
+    module(*parts)
+    assert (a.numpy()[2048:3072] == 32).all()
+    if "oclgrind" in DEVICE.device_name.lower():
+        return  # it takes memory from any byte on
+    shifted = a._create_view((32, 32), relative_byte_offset=4 + 4096)
+    with pytest.raises(
+        DeviceError, match=r"argument 2 begins at byte 4100 of its memory, and kern"
+    ):
+        module(parts[0], shifted, parts[2])
+
+
+def test_an_error_of_the_compiler_shows_the_line(monkeypatch):
+    monkeypatch.setattr(
+        "tilewright.target.codegen.device.compile.generate_kernels",
+        lambda kernels, dialect: generate_kernels(kernels, dialect).replace(" 0.0f;", " nothing;"),
+    )
+    module = tvm.build(matmul(), target="opencl")
+    arrays = [on_device(np.zeros((32, 32), "float32")) for _ in range(3)]
+    with pytest.raises(
+        DeviceError,
+        match=r"the OpenCL compiler refuses the kernels: line \d+: +C_local\[.*= nothing;\n",
+    ):
+        module(*arrays)
+
+
+def test_a_launch_that_fails_says_which_limit_it_exceeds():
+    most = DEVICE.max_threads_per_block
+
+    @T.prim_func
+    def main(A: T.Buffer((1,), "float32")):
+        for i in T.thread_binding(most * 2, thread="threadIdx.x"):
+            if i == 0:
+                A[0] = T.float32(1)
+
+    with pytest.raises(
+        DeviceError,
+        match=rf"main_kernel: cannot be started with .*; a block has {2 * most} threads, and the "
+        rf"device runs at most {most} of a block",
+    ):
+        tvm.build(main, target="opencl")(on_device(np.zeros(1, "float32")))
+
+
+def test_too_much_memory():
+    size = 1 << 45
+    with pytest.raises(AllocationError, match=rf"no memory for {size} bytes on opencl\(0\)"):
+        tvm.nd.empty((size,), "int8", DEVICE)
+
+
+def test_properties():
+    assert DEVICE.exist
+    assert DEVICE.device_name
+    assert DEVICE.compute_version[0] in "123"
+    assert DEVICE.max_threads_per_block >= 64
+    assert min(DEVICE.max_thread_dimensions) >= 1
+    assert DEVICE.warp_size >= 1
+    assert DEVICE.max_shared_memory_per_block >= 16 << 10
+    assert DEVICE.multi_processor_count >= 1
+    assert DEVICE.total_global_memory >= DEVICE.available_global_memory > 0
 
 
 def test_it_is_timed_until_the_device_is_done():

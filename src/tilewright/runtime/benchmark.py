@@ -19,13 +19,17 @@ import tvm_ffi
 from tvm_ffi import core
 
 from tilewright.error import ArgumentError, ArgumentValueError, TVMError
-from tilewright.runtime.device import CPU, Device, cpu
+from tilewright.runtime.device import CPU, Device, cpu, driver_of
 from tilewright.runtime.ndarray import alias, from_dlpack
 from tilewright.runtime.packed_func import PackedFunc
 from tilewright.runtime.registry import get_global_func
 
 GROWTH: Final = 1.618
 """By how much the number of runs grows at least while a repetition is too short."""
+
+SHORTEST_ON_DEVICE: Final = 5e-5
+"""Seconds that a repetition on a device takes at least: the clocks of devices count half
+microseconds."""
 
 _CLOCK_MONOTONIC: Final = 6 if sys.platform == "darwin" else 1
 
@@ -166,6 +170,7 @@ class TimeEvaluator:
         self._flushed = np.zeros(cache_flush_bytes, np.uint8) if cache_flush_bytes else None
         self._prepare = get_global_func(f_preproc) if f_preproc else None
         self._device = device or cpu()
+        self._shortest = 0.0 if self._device.device_type == CPU else SHORTEST_ON_DEVICE
 
     def __call__(self, *args: Any) -> BenchmarkResult:
         """Run the function once to warm up, then time it."""
@@ -183,20 +188,21 @@ class TimeEvaluator:
         return BenchmarkResult(results)
 
     def _measure(self, run: Callable[[int], float]) -> float:
-        """Seconds per run, of enough runs to take `min_repeat_ms`."""
+        """Seconds per run, of enough runs to take `min_repeat_ms`, and to be seen by the clock."""
+        least = max(self._min_repeat_ms / 1e3, self._shortest)
         number, zeros = self._number, 0
         while True:
             seconds = run(number)
-            if seconds * 1e3 >= self._min_repeat_ms and seconds > 0:
+            if seconds >= least and seconds > 0:
                 self._number = number
                 return seconds / number
             if seconds <= 0:
                 zeros += 1
                 if zeros > self._limit_zero:
                     return 0.0
-            elif self._min_repeat_ms == 0:
+            elif least == 0:
                 return seconds / number
-            needed = self._min_repeat_ms / 1e3 / max(seconds / number, 1e-9)
+            needed = least / max(seconds / number, 1e-9)
             number = int(max(needed + 1, number * GROWTH + 1))
 
 
@@ -208,18 +214,20 @@ def timed_loop(
     Args:
         function: compiled.
         args: its arguments.
-        device: where it runs; what is started there counts until it is done.
+        device: where it runs. Its own clock is read, before the first run and after the last.
     """
     run = native_loop(function, args)
     if device.device_type == CPU:
         return run
+    driver, device_id = driver_of(device, "time_evaluator"), device.device_id
 
     def timed(number: int) -> float:
-        device.sync()
-        start = time.perf_counter()
-        run(number)
-        device.sync()
-        return time.perf_counter() - start
+        start = driver.record(device_id)
+        try:
+            run(number)
+        finally:
+            seconds = driver.elapsed(device_id, start, driver.record(device_id))
+        return seconds
 
     return timed
 

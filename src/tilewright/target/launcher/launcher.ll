@@ -76,7 +76,7 @@
 @.str.55 = private unnamed_addr constant [41 x i8] c"clCreateProgramWithSource fails: %s (%d)\00", align 1
 @.str.56 = private unnamed_addr constant [16 x i8] c"-cl-opt-disable\00", align 1
 @.str.57 = private unnamed_addr constant [33 x i8] c"the program has no kernel %s: %s\00", align 1
-@.str.58 = private unnamed_addr constant [7 x i8] c"error:\00", align 1
+@.str.58 = private unnamed_addr constant [6 x i8] c"error\00", align 1
 @.str.59 = private unnamed_addr constant [64 x i8] c"the OpenCL compiler refuses the kernels: line %ld: %.*s\0A%.3000s\00", align 1
 @.str.60 = private unnamed_addr constant [135 x i8] c"%s: argument %u begins at byte %lu of its memory, and kernels of the device take memory from multiples of %lu bytes on; copy the array\00", align 1
 @.str.61 = private unnamed_addr constant [67 x i8] c"; a block takes %lu bytes of shared memory, and the device has %lu\00", align 1
@@ -2573,70 +2573,83 @@ define internal i32 @opencl_open(ptr %0, i32 %1) {
 }
 
 define internal i32 @opencl_allocate(ptr %0, ptr %1) {
-  %3 = alloca i32, align 4
-  %4 = alloca [4096 x i8], align 16
-  store i32 0, ptr %3, align 4
-  %5 = getelementptr inbounds nuw i8, ptr %1, i64 16
-  %6 = load i32, ptr %5, align 8
-  %7 = sext i32 %6 to i64
-  %8 = getelementptr %struct.Device, ptr %0, i64 %7
-  %9 = getelementptr i8, ptr %8, i64 848
-  %10 = load ptr, ptr %9, align 8
-  %11 = getelementptr inbounds nuw i8, ptr %0, i64 720
-  %12 = load ptr, ptr %11, align 8
-  %13 = getelementptr inbounds nuw i8, ptr %1, i64 8
-  %14 = load i64, ptr %13, align 8
-  %15 = call ptr %12(ptr %10, i64 1, i64 %14, ptr null, ptr %3)
-  %16 = getelementptr inbounds nuw i8, ptr %1, i64 32
-  store ptr %15, ptr %16, align 8
-  %17 = load i32, ptr %3, align 4
-  switch i32 %17, label %18 [
-    i32 -4, label %41
-    i32 -5, label %41
-    i32 -6, label %41
-    i32 -61, label %41
-    i32 0, label %34
+  %3 = alloca i64, align 8
+  %4 = alloca i32, align 4
+  %5 = alloca [4096 x i8], align 16
+  store i32 0, ptr %4, align 4
+  %6 = getelementptr inbounds nuw i8, ptr %0, i64 840
+  %7 = getelementptr inbounds nuw i8, ptr %1, i64 16
+  %8 = load i32, ptr %7, align 8
+  %9 = sext i32 %8 to i64
+  %10 = getelementptr inbounds %struct.Device, ptr %6, i64 %9
+  %11 = getelementptr inbounds nuw i8, ptr %1, i64 8
+  %12 = load i64, ptr %11, align 8
+  %13 = load ptr, ptr %10, align 8
+  store i64 0, ptr %3, align 8
+  %14 = getelementptr inbounds nuw i8, ptr %0, i64 536
+  %15 = load ptr, ptr %14, align 8
+  %16 = call i32 %15(ptr %13, i32 4112, i64 8, ptr %3, ptr null)
+  %17 = load i64, ptr %3, align 8
+  %18 = icmp ugt i64 %12, %17
+  br i1 %18, label %51, label %19
+
+19:
+  %20 = getelementptr inbounds nuw i8, ptr %0, i64 720
+  %21 = load ptr, ptr %20, align 8
+  %22 = getelementptr inbounds nuw i8, ptr %10, i64 8
+  %23 = load ptr, ptr %22, align 8
+  %24 = load i64, ptr %11, align 8
+  %25 = call ptr %21(ptr %23, i64 1, i64 %24, ptr null, ptr %4)
+  %26 = getelementptr inbounds nuw i8, ptr %1, i64 32
+  store ptr %25, ptr %26, align 8
+  %27 = load i32, ptr %4, align 4
+  switch i32 %27, label %28 [
+    i32 -4, label %51
+    i32 -5, label %51
+    i32 -6, label %51
+    i32 -61, label %51
+    i32 0, label %44
   ]
 
-18:
-  %19 = add i32 %17, 14
-  %20 = icmp ult i32 %19, 15
-  br i1 %20, label %24, label %21
-
-21:
-  %22 = add i32 %17, 63
-  %23 = icmp ult i32 %22, 34
-  br i1 %23, label %24, label %31
-
-24:
-  %25 = phi i32 [ 0, %18 ], [ -30, %21 ]
-  %26 = phi ptr [ @OPENCL_ERRORS, %18 ], [ @OPENCL_INVALID, %21 ]
-  %27 = sub nsw i32 %25, %17
-  %28 = zext nneg i32 %27 to i64
-  %29 = getelementptr inbounds nuw ptr, ptr %26, i64 %28
-  %30 = load ptr, ptr %29, align 8
-  br label %31
+28:
+  %29 = add i32 %27, 14
+  %30 = icmp ult i32 %29, 15
+  br i1 %30, label %34, label %31
 
 31:
-  %32 = phi ptr [ @.str.121, %21 ], [ %30, %24 ]
-  %33 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %4, i64 4096, ptr @.str.53, ptr %32, i32 %17)
-  call fastcc void @report(ptr @.str.4, ptr %4)
-  br label %41
+  %32 = add i32 %27, 63
+  %33 = icmp ult i32 %32, 34
+  br i1 %33, label %34, label %41
 
 34:
-  %35 = load i64, ptr %13, align 8
-  %36 = getelementptr inbounds nuw i8, ptr %0, i64 26336
-  %37 = load i64, ptr %36, align 8
-  %38 = add i64 %35, 4095
-  %39 = and i64 %38, -4096
-  %40 = add i64 %39, %37
-  store i64 %40, ptr %36, align 8
-  store i64 %37, ptr %1, align 8
+  %35 = phi i32 [ 0, %28 ], [ -30, %31 ]
+  %36 = phi ptr [ @OPENCL_ERRORS, %28 ], [ @OPENCL_INVALID, %31 ]
+  %37 = sub nsw i32 %35, %27
+  %38 = zext nneg i32 %37 to i64
+  %39 = getelementptr inbounds nuw ptr, ptr %36, i64 %38
+  %40 = load ptr, ptr %39, align 8
   br label %41
 
 41:
-  %42 = phi i32 [ 0, %34 ], [ -1, %31 ], [ -2, %2 ], [ -2, %2 ], [ -2, %2 ], [ -2, %2 ]
-  ret i32 %42
+  %42 = phi ptr [ @.str.121, %31 ], [ %40, %34 ]
+  %43 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %5, i64 4096, ptr @.str.53, ptr %42, i32 %27)
+  call fastcc void @report(ptr @.str.4, ptr %5)
+  br label %51
+
+44:
+  %45 = load i64, ptr %11, align 8
+  %46 = getelementptr inbounds nuw i8, ptr %0, i64 26336
+  %47 = load i64, ptr %46, align 8
+  %48 = add i64 %45, 4095
+  %49 = and i64 %48, -4096
+  %50 = add i64 %49, %47
+  store i64 %50, ptr %46, align 8
+  store i64 %47, ptr %1, align 8
+  br label %51
+
+51:
+  %52 = phi i32 [ 0, %44 ], [ -2, %2 ], [ -1, %41 ], [ -2, %19 ], [ -2, %19 ], [ -2, %19 ], [ -2, %19 ]
+  ret i32 %52
 }
 
 define internal void @opencl_release(ptr %0, ptr %1) {
@@ -3274,7 +3287,7 @@ define internal i32 @opencl_compile(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4, ptr 
   %38 = phi ptr [ @.str.121, %27 ], [ %36, %30 ]
   %39 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 4096, ptr @.str.55, ptr %38, i32 %23)
   call fastcc void @report(ptr @.str.4, ptr %12)
-  br label %169
+  br label %182
 
 40:
   %41 = load ptr, ptr %17, align 8
@@ -3292,7 +3305,7 @@ define internal i32 @opencl_compile(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4, ptr 
   %51 = call i32 %50(ptr %22, i32 1, ptr %17, ptr %48, ptr null, ptr null)
   store i32 %51, ptr %11, align 4
   %52 = icmp eq i32 %51, 0
-  br i1 %52, label %141, label %53
+  br i1 %52, label %154, label %53
 
 53:
   store i64 0, ptr %13, align 8
@@ -3339,133 +3352,164 @@ define internal i32 @opencl_compile(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4, ptr 
   %84 = phi ptr [ %67, %62 ], [ %69, %73 ], [ %69, %76 ]
   %85 = phi ptr [ %60, %62 ], [ @.str.121, %73 ], [ %82, %76 ]
   %86 = call ptr @strstr(ptr %85, ptr @.str.58)
-  %87 = icmp ult ptr %85, %86
-  br i1 %87, label %88, label %136
+  br label %87
 
-88:
-  %89 = phi ptr [ %103, %102 ], [ %85, %83 ]
-  %90 = load i8, ptr %89, align 1
-  %91 = icmp eq i8 %90, 58
-  br i1 %91, label %92, label %102
+87:
+  %88 = phi ptr [ %86, %83 ], [ %91, %90 ]
+  %89 = icmp ugt ptr %88, %85
+  br i1 %89, label %90, label %94
 
-92:
-  %93 = getelementptr inbounds nuw i8, ptr %89, i64 1
-  %94 = call i64 @strtol(ptr %93, ptr %7, i32 10)
-  %95 = icmp sgt i64 %94, 0
-  br i1 %95, label %96, label %102
+90:
+  %91 = getelementptr inbounds i8, ptr %88, i64 -1
+  %92 = load i8, ptr %91, align 1
+  %93 = icmp eq i8 %92, 10
+  br i1 %93, label %96, label %87
+
+94:
+  %95 = icmp eq ptr %88, null
+  br i1 %95, label %149, label %96
 
 96:
-  %97 = load ptr, ptr %7, align 8
-  %98 = load i8, ptr %97, align 1
-  %99 = icmp eq i8 %98, 58
-  %100 = icmp ult ptr %97, %86
-  %101 = and i1 %100, %99
-  br i1 %101, label %105, label %102
+  br label %97
+
+97:
+  %98 = phi ptr [ %116, %114 ], [ %88, %96 ]
+  %99 = phi i64 [ %115, %114 ], [ 0, %96 ]
+  %100 = load i8, ptr %98, align 1
+  %101 = icmp eq i64 %99, 0
+  switch i8 %100, label %102 [
+    i8 0, label %117
+    i8 10, label %117
+  ]
 
 102:
-  %103 = getelementptr inbounds nuw i8, ptr %89, i64 1
-  %104 = icmp eq ptr %103, %86
-  br i1 %104, label %136, label %88
+  br i1 %101, label %103, label %118
+
+103:
+  store ptr @.str, ptr %7, align 8
+  %104 = icmp eq i8 %100, 58
+  br i1 %104, label %105, label %114
 
 105:
-  %106 = icmp ne i64 %94, 1
-  %107 = icmp ne ptr %84, null
-  %108 = and i1 %107, %106
-  br i1 %108, label %117, label %111
+  %106 = getelementptr inbounds nuw i8, ptr %98, i64 1
+  %107 = call i64 @strtol(ptr %106, ptr %7, i32 10)
+  %108 = icmp sgt i64 %107, 0
+  br i1 %108, label %109, label %114
 
 109:
-  %110 = select i1 %121, ptr %122, ptr null
-  br label %111
+  %110 = load ptr, ptr %7, align 8
+  %111 = load i8, ptr %110, align 1
+  %112 = icmp eq i8 %111, 58
+  %113 = select i1 %112, i64 %107, i64 0
+  br label %114
 
-111:
-  %112 = phi ptr [ %84, %105 ], [ %110, %109 ]
-  %113 = phi i1 [ %107, %105 ], [ %121, %109 ]
-  %114 = select i1 %113, ptr %112, ptr @.str
-  %115 = call ptr @strchr(ptr %114, i32 10)
-  %116 = icmp eq ptr %115, null
-  br i1 %116, label %130, label %126
+114:
+  %115 = phi i64 [ 0, %105 ], [ %113, %109 ], [ 0, %103 ]
+  %116 = getelementptr inbounds nuw i8, ptr %98, i64 1
+  br label %97
 
 117:
-  %118 = phi ptr [ %122, %117 ], [ %84, %105 ]
-  %119 = phi i64 [ %123, %117 ], [ 1, %105 ]
-  %120 = call ptr @strchr(ptr %118, i32 10)
-  %121 = icmp ne ptr %120, null
-  %122 = getelementptr inbounds nuw i8, ptr %120, i64 1
-  %123 = add nuw nsw i64 %119, 1
-  %124 = icmp slt i64 %123, %94
-  %125 = select i1 %124, i1 %121, i1 false
-  br i1 %125, label %117, label %109
+  br i1 %101, label %149, label %118
 
-126:
-  %127 = ptrtoint ptr %115 to i64
-  %128 = ptrtoint ptr %114 to i64
-  %129 = sub i64 %127, %128
-  br label %132
+118:
+  %119 = icmp samesign ugt i64 %99, 1
+  %120 = icmp ne ptr %84, null
+  %121 = and i1 %120, %119
+  br i1 %121, label %130, label %124
+
+122:
+  %123 = select i1 %134, ptr %135, ptr null
+  br label %124
+
+124:
+  %125 = phi ptr [ %84, %118 ], [ %123, %122 ]
+  %126 = phi i1 [ %120, %118 ], [ %134, %122 ]
+  %127 = select i1 %126, ptr %125, ptr @.str
+  %128 = call ptr @strchr(ptr %127, i32 10)
+  %129 = icmp eq ptr %128, null
+  br i1 %129, label %143, label %139
 
 130:
-  %131 = call i64 @strlen(ptr %114)
-  br label %132
+  %131 = phi ptr [ %135, %130 ], [ %84, %118 ]
+  %132 = phi i64 [ %136, %130 ], [ 1, %118 ]
+  %133 = call ptr @strchr(ptr %131, i32 10)
+  %134 = icmp ne ptr %133, null
+  %135 = getelementptr inbounds nuw i8, ptr %133, i64 1
+  %136 = add nuw nsw i64 %132, 1
+  %137 = icmp slt i64 %136, %99
+  %138 = select i1 %137, i1 %134, i1 false
+  br i1 %138, label %130, label %122
 
-132:
-  %133 = phi i64 [ %129, %126 ], [ %131, %130 ]
-  %134 = call i64 @llvm.smin.i64(i64 %133, i64 500)
-  %135 = trunc i64 %134 to i32
-  br label %136
+139:
+  %140 = ptrtoint ptr %128 to i64
+  %141 = ptrtoint ptr %127 to i64
+  %142 = sub i64 %140, %141
+  br label %145
 
-136:
-  %137 = phi i64 [ %94, %132 ], [ 0, %83 ], [ 0, %102 ]
-  %138 = phi i32 [ %135, %132 ], [ 0, %83 ], [ 0, %102 ]
-  %139 = phi ptr [ %114, %132 ], [ @.str, %83 ], [ @.str, %102 ]
-  %140 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %8, i64 4096, ptr @.str.59, i64 %137, i32 %138, ptr %139, ptr %85)
-  call fastcc void @report(ptr @.str.4, ptr %8)
-  call void @free(ptr %60)
-  br label %162
+143:
+  %144 = call i64 @strlen(ptr %127)
+  br label %145
 
-141:
-  %142 = getelementptr inbounds nuw i8, ptr %0, i64 744
-  %143 = load ptr, ptr %142, align 8
-  %144 = call ptr %143(ptr %22, ptr %4, ptr %11)
-  store ptr %144, ptr %5, align 8
-  %145 = load i32, ptr %11, align 4
-  %146 = icmp eq i32 %145, 0
-  br i1 %146, label %162, label %147
-
-147:
-  %148 = icmp ugt i32 %145, -15
-  br i1 %148, label %152, label %149
+145:
+  %146 = phi i64 [ %142, %139 ], [ %144, %143 ]
+  %147 = call i64 @llvm.smin.i64(i64 %146, i64 500)
+  %148 = trunc i64 %147 to i32
+  br label %149
 
 149:
-  %150 = add i32 %145, 63
-  %151 = icmp ult i32 %150, 34
-  br i1 %151, label %152, label %159
+  %150 = phi i64 [ %99, %145 ], [ 0, %117 ], [ 0, %94 ]
+  %151 = phi i32 [ %148, %145 ], [ 0, %117 ], [ 0, %94 ]
+  %152 = phi ptr [ %127, %145 ], [ @.str, %117 ], [ @.str, %94 ]
+  %153 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %8, i64 4096, ptr @.str.59, i64 %150, i32 %151, ptr %152, ptr %85)
+  call fastcc void @report(ptr @.str.4, ptr %8)
+  call void @free(ptr %60)
+  br label %175
 
-152:
-  %153 = phi i32 [ 0, %147 ], [ -30, %149 ]
-  %154 = phi ptr [ @OPENCL_ERRORS, %147 ], [ @OPENCL_INVALID, %149 ]
-  %155 = sub nsw i32 %153, %145
-  %156 = zext nneg i32 %155 to i64
-  %157 = getelementptr inbounds nuw ptr, ptr %154, i64 %156
-  %158 = load ptr, ptr %157, align 8
-  br label %159
+154:
+  %155 = getelementptr inbounds nuw i8, ptr %0, i64 744
+  %156 = load ptr, ptr %155, align 8
+  %157 = call ptr %156(ptr %22, ptr %4, ptr %11)
+  store ptr %157, ptr %5, align 8
+  %158 = load i32, ptr %11, align 4
+  %159 = icmp eq i32 %158, 0
+  br i1 %159, label %175, label %160
 
-159:
-  %160 = phi ptr [ @.str.121, %149 ], [ %158, %152 ]
-  %161 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %14, i64 4096, ptr @.str.57, ptr %4, ptr %160)
-  call fastcc void @report(ptr @.str.4, ptr %14)
-  br label %162
+160:
+  %161 = icmp ugt i32 %158, -15
+  br i1 %161, label %165, label %162
 
 162:
-  %163 = getelementptr inbounds nuw i8, ptr %0, i64 672
-  %164 = load ptr, ptr %163, align 8
-  %165 = call i32 %164(ptr %22)
-  %166 = load i32, ptr %11, align 4
-  %167 = icmp ne i32 %166, 0
-  %168 = sext i1 %167 to i32
-  br label %169
+  %163 = add i32 %158, 63
+  %164 = icmp ult i32 %163, 34
+  br i1 %164, label %165, label %172
 
-169:
-  %170 = phi i32 [ -1, %37 ], [ %168, %162 ]
-  ret i32 %170
+165:
+  %166 = phi i32 [ 0, %160 ], [ -30, %162 ]
+  %167 = phi ptr [ @OPENCL_ERRORS, %160 ], [ @OPENCL_INVALID, %162 ]
+  %168 = sub nsw i32 %166, %158
+  %169 = zext nneg i32 %168 to i64
+  %170 = getelementptr inbounds nuw ptr, ptr %167, i64 %169
+  %171 = load ptr, ptr %170, align 8
+  br label %172
+
+172:
+  %173 = phi ptr [ @.str.121, %162 ], [ %171, %165 ]
+  %174 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %14, i64 4096, ptr @.str.57, ptr %4, ptr %173)
+  call fastcc void @report(ptr @.str.4, ptr %14)
+  br label %175
+
+175:
+  %176 = getelementptr inbounds nuw i8, ptr %0, i64 672
+  %177 = load ptr, ptr %176, align 8
+  %178 = call i32 %177(ptr %22)
+  %179 = load i32, ptr %11, align 4
+  %180 = icmp ne i32 %179, 0
+  %181 = sext i1 %180 to i32
+  br label %182
+
+182:
+  %183 = phi i32 [ -1, %37 ], [ %181, %175 ]
+  ret i32 %183
 }
 
 define internal i32 @opencl_launch(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {

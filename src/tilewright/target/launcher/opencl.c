@@ -254,9 +254,13 @@ static uint64_t new_address(struct Kind *kind, uint64_t size) {
 
 static int opencl_allocate(struct Kind *kind, struct Block *block) {
   int32_t status = 0;
-  void *context = kind->devices[block->device].context;
+  struct Device *d = &kind->devices[block->device];
+  /* Oclgrind ends the process if there is more. */
+  if (block->size > opencl_number(kind, d->handle, CL_DEVICE_MAX_MEM_ALLOC_SIZE)) {
+    return OUT_OF_MEMORY;
+  }
   block->memory =
-      opencl(kind)->clCreateBuffer(context, CL_MEM_READ_WRITE, block->size, NULL, &status);
+      opencl(kind)->clCreateBuffer(d->context, CL_MEM_READ_WRITE, block->size, NULL, &status);
   if (status == CL_MEM_OBJECT_ALLOCATION_FAILURE || status == CL_OUT_OF_RESOURCES ||
       status == CL_OUT_OF_HOST_MEMORY || status == CL_INVALID_BUFFER_SIZE) {
     return OUT_OF_MEMORY;
@@ -370,15 +374,13 @@ static int opencl_elapsed(struct Kind *kind, int32_t device, void *from, void *t
 
 /* The error of a compiler, with the line of the source that its log mentions first. */
 static int report_log(const char *source, const char *log) {
-  const char *mark = strstr(log, "error:"), *line = "";
+  const char *at = strstr(log, "error"), *line = "";
   long number = 0, length = 0;
-  for (const char *at = log; mark && at < mark; ++at) { /* name:12:5: error: */
-    char *end;
+  while (at && at > log && at[-1] != '\n') --at;
+  for (; at && *at && *at != '\n' && !number; ++at) { /* name:12:5: error, or error: name:12:5 */
+    char *end = "";
     long found = *at == ':' ? strtol(at + 1, &end, 10) : 0;
-    if (found > 0 && *end == ':' && end < mark) {
-      number = found;
-      break;
-    }
+    if (found > 0 && *end == ':') number = found;
   }
   if (number) {
     line = source;
