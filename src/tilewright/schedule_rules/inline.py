@@ -83,7 +83,7 @@ def _pays(producer: BlockAccesses, value: Expr, consumers: Sequence[BlockAccesse
     """Whether reading the result takes longer than computing it again."""
     if any(find_contraction(c) is not None for c in consumers):
         return _is_same_element(producer, value)
-    if _is_conditional(value) and any(consumer.reduction for consumer in consumers):
+    if is_conditional(value) and any(consumer.reduction for consumer in consumers):
         return False
     size = count_nodes(value, LARGEST_VALUE)
     sizes = (size + count_nodes(consumer.block.body, LARGEST_VALUE) for consumer in consumers)
@@ -130,7 +130,8 @@ def _is_same_element(producer: BlockAccesses, value: Expr) -> bool:
     )
 
 
-def _is_conditional(value: Expr) -> bool:
+def is_conditional(value: Node) -> bool:
+    """Whether some of what is mentioned is computed under a condition only."""
     return any(
         isinstance(node, Call) and isinstance(node.op, Op) and node.op.name in CONDITIONAL
         for node in walk(value)

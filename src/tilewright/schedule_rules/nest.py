@@ -78,6 +78,12 @@ def loops_by_iterator(sch: Schedule, block: BlockRV, outer: int = 0) -> Loops:
     return found
 
 
+def loops_inside(sch: Schedule, block: BlockRV, outer: LoopRV) -> list[LoopRV]:
+    """The loops around a block that are inside of one of them, the outermost first."""
+    loops, variable = sch.get_loops(block), sch.get(outer).loop_var
+    return loops[[sch.get(loop).loop_var for loop in loops].index(variable) + 1 :]
+
+
 def extent_of(sch: Schedule, loop: LoopRV) -> int | None:
     """How often a loop runs; None if that is symbolic."""
     return const_int_value(sch.get(loop).extent)

@@ -22,6 +22,7 @@ from tilewright.schedule_rules.nest import (
     attempt,
     block_of,
     is_plain,
+    loops_inside,
     plain_nest,
     realize_of,
 )
@@ -200,7 +201,7 @@ def _keep_in_shared_memory(sch: Schedule, block: BlockRV, row: LoopRV, room: int
     Returns:
         Its size in bytes; 0 where it stays where it is.
     """
-    loops = _loops_inside(sch, block, row)
+    loops = loops_inside(sch, block, row)
     along = _reduction_loops(sch, block, loops)
     extents = [const_int_value(sch.get(loop).extent) for loop in loops if loop not in along]
     buffers = [region.buffer for region in block_of(sch, block).writes]
@@ -216,11 +217,6 @@ def _keep_in_shared_memory(sch: Schedule, block: BlockRV, row: LoopRV, room: int
             sch.set_scope(block, number, "shared")
             used += size
     return used
-
-
-def _loops_inside(sch: Schedule, block: BlockRV, row: LoopRV) -> list[LoopRV]:
-    loops, outer = sch.get_loops(block), sch.get(row).loop_var
-    return loops[[sch.get(loop).loop_var for loop in loops].index(outer) + 1 :]
 
 
 def _bind_in_row(sch: Schedule, block: BlockRV, outer: int, threads: int) -> None:
