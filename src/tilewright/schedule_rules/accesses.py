@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -121,6 +121,16 @@ class BlockAccesses:
             return step is not None and access.stride(outer) == extent * step
 
         return all(follows(access) for access in (*self.loads, *self.stores))
+
+    def run(self, access: Access, variables: Sequence[Var]) -> int:
+        """Number of elements next to each other that some iterators count, the last one fastest."""
+        run = 1
+        for var in reversed(variables):
+            if self.extent(var) != 1:
+                if access.stride(var) != run:
+                    break
+                run *= self.extent(var)
+        return run
 
     def size(self, access: Access) -> int:
         """Maximum number of bytes that all instances access together."""

@@ -236,27 +236,15 @@ class _Copy:
         variables = [item.var for item in accesses.block.iter_vars]
         outer = [var for var, yes in zip(variables, is_outer, strict=True) if yes]
         others = [var for var in variables if not _is_in(var, outer)]
-        run, steps_run = (_run(largest, accesses, group) for group in (outer, others))
+        run, steps_run = (accesses.run(largest, group) for group in (outer, others))
         self.is_along_steps = steps_run > run
         if not is_conditional(accesses.block.body):
             self.vector = _vector(largest, accesses, others if self.is_along_steps else outer)
 
 
-def _run(load: Access, accesses: BlockAccesses, group: Sequence[Var]) -> int:
-    """Number of elements next to each other that the iterators of a group count."""
-    run = 1
-    for var in reversed(group):
-        extent = accesses.extent(var)
-        if extent != 1:
-            if load.stride(var) != run:
-                break
-            run *= extent
-    return run
-
-
 def _vector(load: Access, accesses: BlockAccesses, group: Sequence[Var]) -> int:
     """Number of elements that are loaded at once along a group, each time from such a multiple."""
-    run = _run(load, accesses, group)
+    run = accesses.run(load, group)
     vector = VECTOR_BYTES // load.buffer.dtype.itemsize
     steps = [load.stride(var) for var in load.strides if accesses.extents[var] != 1]
     far = [step for step in steps if step is None or step >= run or step < 0]
@@ -296,7 +284,7 @@ def _bind_tiles(
     bx, vx, tx, j = sch.split(j, [None, tile.columns // THREADS // parts[1], THREADS, parts[1]])
     k, inner = sch.split(k, [None, STEPS])
     sch.reorder(*batch, by, bx, vy, vx, ty, tx, k, inner, i, j)
-    _bind_blocks(sch, [*batch, by, bx])
+    bind_blocks(sch, [*batch, by, bx])
     for loop, axis in ((vy, "vthread.y"), (vx, "vthread.x")):
         sch.bind(loop, axis)
     for loop, axis in ((ty, "threadIdx.y"), (tx, "threadIdx.x")):
@@ -310,7 +298,7 @@ def _bind_tiles(
     sch.decompose_reduction(block, k)
 
 
-def _bind_blocks(sch: Schedule, loops: Sequence[LoopRV]) -> None:
+def bind_blocks(sch: Schedule, loops: Sequence[LoopRV]) -> None:
     """Bind loops to the axes of blocks, all to one if there are too many for another one."""
     if any((extent_of(sch, loop) or 0) > MOST_BLOCKS for loop in loops[:-1]):
         loops = [sch.fuse(*loops)]
