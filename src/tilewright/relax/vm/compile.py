@@ -18,14 +18,18 @@ from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.relax.expr import Function
 from tilewright.relax.vm.emit import ConstantTable, Observer, emit, written_parameters
 from tilewright.relax.vm.emit_device import CONSTANTS
-from tilewright.relax.vm.function import GRAPHS_FUNCTION, Descriptions, GraphDescription
+from tilewright.relax.vm.function import (
+    GRAPHS_FUNCTION,
+    Descriptions,
+    GraphDescription,
+    describe,
+)
 from tilewright.relax.vm.kernel_calls import KernelCalls
 from tilewright.relax.vm.placement import DeviceKernels, Placement
 from tilewright.relax.vm.plan import MemoryPlan, plan_memory
 from tilewright.relax.vm.signature import Signature, signature_of
 from tilewright.relax.vm.steps import NotCompilableError
 from tilewright.relax.vm.translate import Program, translate
-from tilewright.runtime.device_arrays import hold_constants
 from tilewright.runtime.module import CompiledCode, Module, compiled_module
 from tilewright.target import Target
 from tilewright.target.codegen.llvm.jit import LinkedModule
@@ -180,7 +184,7 @@ class CompiledGraphs:
     def runtime_module(self) -> Module:
         """The functions, to be called."""
         module = compiled_module(self.code, signatures_of(self.module))
-        hold_constants(module, self.descriptions.constants)
+        describe(module, self.descriptions)
         return module
 
 

@@ -27,14 +27,12 @@ class Executable:
         mod: the module after all passes, from which the code was made.
         target: the target of the compilation.
         compiled: the native code, with its source.
-        descriptions: how native functions are called.
         reasons: why graph functions are not native code, by name; they are evaluated.
     """
 
     def __init__(self, mod: IRModule, target: Target, compiled: CompiledGraphs) -> None:
         self.mod, self.target = mod, target
         self.compiled = compiled
-        self.descriptions = compiled.descriptions
         self.reasons: Mapping[str, str] = {
             var.name_hint: reason for var, reason in compiled.graphs.reasons.items()
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import weakref
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
@@ -12,7 +13,7 @@ from tilewright.error import ArgumentError, ArgumentValueError
 from tilewright.ir.library import Parameter
 from tilewright.relax.interpreter import Evaluator
 from tilewright.runtime.device import Device, cpu
-from tilewright.runtime.device_arrays import running_on
+from tilewright.runtime.device_arrays import hold_constants, running_on
 from tilewright.runtime.module import Module, text_of
 from tilewright.runtime.ndarray import NDArray, array, from_dlpack
 from tilewright.runtime.packed_func import PackedFunc
@@ -198,10 +199,22 @@ def _as_arrays(value: Any, device: Device | None) -> Any:
     return tuple(_as_arrays(v, device) for v in value) if type(value) is tuple else value
 
 
+_compiled: Final[weakref.WeakKeyDictionary[Module, Descriptions]] = weakref.WeakKeyDictionary()
+"""Those of modules that were compiled in this process."""
+
+
+def describe(module: Module, descriptions: Descriptions) -> None:
+    """Remember how the graph functions of a module are called, and hold its constants."""
+    _compiled[module] = descriptions
+    hold_constants(module, descriptions.constants)
+
+
 def descriptions_of(module: Module) -> Descriptions:
-    """Those of a module that was loaded; none for one that has no graph functions."""
-    text = text_of(module, GRAPHS_FUNCTION)
-    return Descriptions() if text is None else Descriptions.from_json(text)
+    """Those of a module; none for one that has no graph functions."""
+    if module not in _compiled:
+        text = text_of(module, GRAPHS_FUNCTION)
+        describe(module, Descriptions() if text is None else Descriptions.from_json(text))
+    return _compiled[module]
 
 
 def graph_function(

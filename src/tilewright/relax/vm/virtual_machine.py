@@ -21,7 +21,6 @@ from tilewright.relax.vm.profile import InstrumentedFunction, ObservedFunctions,
 from tilewright.runtime.benchmark import TimeEvaluator
 from tilewright.runtime.device import Device, as_device, cpu, driver_of
 from tilewright.runtime.device import device as make_device
-from tilewright.runtime.device_arrays import hold_constants
 from tilewright.runtime.loading import load_module
 from tilewright.runtime.module import Module
 
@@ -58,12 +57,8 @@ class VirtualMachine:
             )
         self._executable = rt_mod if isinstance(rt_mod, Executable) else None
         self.module = rt_mod.module if isinstance(rt_mod, Executable) else rt_mod
-        self._descriptions = (
-            rt_mod.descriptions if isinstance(rt_mod, Executable) else descriptions_of(rt_mod)
-        )
+        self._descriptions = descriptions_of(self.module)
         self._device = _chosen_device(device, self._descriptions.device)
-        if self._executable is None:
-            hold_constants(self.module, self._descriptions.constants)
         self._profiled: ObservedFunctions | None = None
         self._instrumented: ObservedFunctions | None = None
         self._instrument: Callable[..., Any] | None = None
