@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+import numpy as np
+
 from tilewright import error
 from tilewright.error import InterpreterError
 from tilewright.ir.dtype import DType
@@ -88,6 +90,11 @@ class CallCompiler:
         name = self.expressions.buffer(load.buffer)
         return self._apply(f"{name}_view.address", *self._texts(load.indices))
 
+    def _atomic_add(self, call: Call) -> Code:
+        """Iterations run one after the other, so that nothing comes in between."""
+        dtype = self.expressions.function(call.dtype, "dtype")
+        return self._apply(_add_to, dtype, *self._texts(call.args))
+
     def _access_ptr(self, call: Call) -> Code:
         annotation, data, offset, *_ = call.args
         size = str(annotation.dtype.itemsize)
@@ -169,6 +176,7 @@ class CallCompiler:
 _SPECIAL: Final[dict[str, Callable[[CallCompiler, Call], Code]]] = {
     "if_then_else": CallCompiler._if_then_else,
     "address_of": CallCompiler._address_of,
+    "atomic_add": CallCompiler._atomic_add,
     "tvm_access_ptr": CallCompiler._access_ptr,
     "tvm_stack_make_array": CallCompiler._struct_array,
     "tvm_stack_make_shape": CallCompiler._tuple,
@@ -194,6 +202,13 @@ _SPECIAL: Final[dict[str, Callable[[CallCompiler, Call], Code]]] = {
     "undef": CallCompiler._any_value,
     "vscale": CallCompiler._one,
 }
+
+
+def _add_to(dtype: DType, pointer: Pointer, value: Any) -> Any:
+    array, index = pointer.view(dtype)
+    before = array[index].item()
+    array[index] += np.asarray(value).astype(array.dtype)
+    return before
 
 
 def _advance(pointer: Pointer, offset: int, size: int) -> Pointer:

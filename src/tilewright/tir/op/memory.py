@@ -12,12 +12,13 @@ from tilewright.ir.op import CallEffectKind, Op, register_op
 from tilewright.tir.buffer import Buffer, BufferLoad
 
 __all__ = [
-    "StructField", "address_of", "isnullptr", "lookup_param", "prefetch_address",
+    "StructField", "address_of", "atomic_add", "isnullptr", "lookup_param", "prefetch_address",
     "tvm_access_ptr", "tvm_stack_alloca", "tvm_stack_make_array", "tvm_stack_make_shape",
     "tvm_struct_get", "tvm_struct_set", "type_annotation",
 ]  # fmt: skip
 
 register_op("tir.address_of", arity=1, vectorizable=False)
+register_op("tir.atomic_add", CallEffectKind.UPDATE_STATE, arity=2, vectorizable=False)
 register_op("tir.tvm_access_ptr", CallEffectKind.SPECIAL_CALL_ARG, arity=5, vectorizable=False)
 register_op("tir.type_annotation", arity=0, vectorizable=False)
 register_op("tir.isnullptr", arity=1, vectorizable=False)
@@ -115,6 +116,45 @@ def address_to_access(
 def type_annotation(dtype: str) -> Expr:
     """A dtype as an argument of a call."""
     return Call(DType(dtype), Op.get("tir.type_annotation"), ())
+
+
+ATOMIC_DTYPES = ("int32", "uint32", "int64", "uint64", "float16", "float32", "float64")
+"""The dtypes of elements to which threads can add at the same time."""
+
+
+def atomic_add(address: object, value: object) -> Expr:
+    """Add to an element of memory, of which no addition by another thread at that time is lost.
+
+    Floats are rounded in the order in which threads come, which may be another one each time.
+
+    Args:
+        address: the element, ``C[i]``, or ``T.address_of(C[i])``.
+        value: what is added, of the dtype of the element.
+
+    Returns:
+        What the element was before.
+
+    Raises:
+        ArgumentError: for an address that is not that of an element.
+        DTypeError: for a value of another dtype than the element, or elements that cannot be
+            added to by all devices.
+    """
+    pointer = address_of(address) if isinstance(address, BufferLoad) else as_expr(address)
+    element = pointer.args[0] if isinstance(pointer, Call) and pointer.args else None
+    if not isinstance(element, BufferLoad) or pointer.op is not Op.get("tir.address_of"):  # type: ignore[attr-defined]
+        raise ArgumentError(
+            f"`atomic_add` needs an element of a buffer, or its address, got {address!r}"
+        )
+    number = const(value, element.dtype) if isinstance(value, (int, float)) else as_expr(value)
+    if number.dtype is not element.dtype:
+        raise DTypeError(
+            f"`atomic_add`: the element is {element.dtype} and the value {number.dtype}; cast it"
+        )
+    if str(element.dtype) not in ATOMIC_DTYPES:
+        raise DTypeError(
+            f"`atomic_add`: elements are {', '.join(ATOMIC_DTYPES)}, not {element.dtype}"
+        )
+    return Call(element.dtype, Op.get("tir.atomic_add"), (pointer, number))
 
 
 def isnullptr(x: object) -> Expr:

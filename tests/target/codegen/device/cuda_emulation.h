@@ -45,6 +45,19 @@ VECTORS(ulonglong, uint64_t, 8)
 VECTORS(float, float, 4)
 VECTORS(double, double, 8)
 
+// Threads run one after the other, so that nothing comes in between.
+template <typename T>
+T atomicAdd(T* place, T value) {
+  T before = *place;
+  *place += value;
+  return before;
+}
+inline unsigned atomicCAS(volatile unsigned* place, unsigned expected, unsigned value) {
+  unsigned before = *place;
+  if (before == expected) *place = value;
+  return before;
+}
+
 struct Place {
   unsigned x, y, z;
   unsigned count() const { return x * y * z; }

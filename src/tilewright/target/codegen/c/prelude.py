@@ -99,6 +99,18 @@ static int32_t tw_call_packed(const char* name, const char* caller, void* args, 
 }}
 """
 
+ATOMIC_ADD: Final = """\
+static inline {kind} {name}({kind}* place, {kind} value) {{
+  union {{ {word} bits; {kind} value; }} seen, sum;
+  seen.bits = __atomic_load_n(({word}*)place, __ATOMIC_RELAXED);
+  do sum.value = seen.value + value;
+  while (!__atomic_compare_exchange_n(({word}*)place, &seen.bits, sum.bits, 1, __ATOMIC_RELAXED,
+                                      __ATOMIC_RELAXED));
+  return seen.value;
+}}
+"""
+"""Adds to a float of which no addition by another thread is lost."""
+
 HALF: Final = """\
 static inline float tw_load_f16(uint16_t bits) {
   uint32_t sign = (uint32_t)(bits & 0x8000) << 16, exponent = (bits >> 10) & 31;

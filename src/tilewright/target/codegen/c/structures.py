@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from tilewright.error import CodegenError
 from tilewright.ir.expr import Call
 from tilewright.target.codegen.c import prelude
 from tilewright.target.codegen.c.emitter import FunctionEmitter, Precedence, Text, emits
@@ -69,6 +70,20 @@ def _address_of(emitter: FunctionEmitter, call: Call) -> Text:
     load: Any = call.args[0]
     emitter.read.add(emitter.names[load.buffer.data])
     return Text(f"(void*)&{lvalue(emitter, load)}", Precedence.UNARY)
+
+
+@emits("tir.atomic_add")
+def _atomic_add(emitter: FunctionEmitter, call: Call) -> Text:
+    if call.dtype.bits == 16:
+        raise CodegenError(f"target {emitter.target}: `{call!r}` of {call.dtype}; add in float32")
+    kind, place = value_type(call.dtype), f"&{lvalue(emitter, call.args[0].args[0])}"  # type: ignore[attr-defined]
+    emitter.read.add(emitter.names[call.args[0].args[0].buffer.data])  # type: ignore[attr-defined]
+    value = emitter.code(call.args[1])
+    if call.dtype.is_integral:
+        return Text(f"__atomic_fetch_add({place}, {value}, __ATOMIC_RELAXED)")
+    word, name = f"uint{call.dtype.bits}_t", f"tw_atomic_add_{kind}"
+    emitter.helper(name, prelude.ATOMIC_ADD.format(name=name, kind=kind, word=word))
+    return Text(f"{name}({place}, {value})")
 
 
 @emits("tir.isnullptr")

@@ -9,7 +9,7 @@ from tilewright.ir.dtype import INT32, DType
 from tilewright.ir.expr import Add, Call, Cast, Expr, IntImm, Mul, Sub
 from tilewright.target.codegen.llvm.conversions import cast
 from tilewright.target.codegen.llvm.emitter import FunctionEmitter, emits
-from tilewright.target.codegen.llvm.types import memory_type
+from tilewright.target.codegen.llvm.types import memory_type, value_type
 from tilewright.tir.buffer import Buffer, BufferLoad
 
 _WIDE_OPS: Final[dict[type, str]] = {Add: "add", Sub: "sub", Mul: "mul"}
@@ -111,6 +111,16 @@ def _address_of(emitter: FunctionEmitter, call: Call) -> str:
     if not isinstance(load, BufferLoad) or len(load.indices) != 1:
         raise CodegenError(f"target llvm: `{call!r}` is not an address of a flat buffer's element")
     return address(emitter, load.buffer, load.indices[0])
+
+
+@emits("tir.atomic_add")
+def _atomic_add(emitter: FunctionEmitter, call: Call) -> str:
+    if call.dtype.bits == 16:
+        raise CodegenError(f"target llvm: `{call!r}` of {call.dtype}; add in float32")
+    pointer, value = map(emitter.operand, call.args)
+    kind = value_type(call.dtype)
+    operator = "fadd" if call.dtype.is_float else "add"
+    return emitter.value(f"atomicrmw {operator} ptr {pointer}, {kind} {value} monotonic")
 
 
 @emits("tir.isnullptr")

@@ -25,10 +25,11 @@ class Access(NamedTuple):
     Attributes:
         buffer: what is accessed.
         indices: where; empty for any element.
-        is_write: whether it is a store.
+        is_write: whether it is a store, or an atomic addition.
         inner: the variables that may have another value in each execution: those of the loops
             between it and the place where accesses are compared, and of definitions.
         conditions: what holds there, and whether it is the opposite that holds.
+        is_atomic: whether another thread may do the same at the same time.
     """
 
     buffer: Buffer
@@ -36,6 +37,7 @@ class Access(NamedTuple):
     is_write: bool
     inner: tuple[For | LetStmt | Let, ...] = ()
     conditions: tuple[tuple[Expr, bool], ...] = ()
+    is_atomic: bool = False
 
     def inside(self, node: For | LetStmt | Let) -> Access:
         """The access as it is seen from outside of a loop or a definition."""
@@ -59,10 +61,18 @@ class _Collector(Visitor):
         self._inner: tuple[For | LetStmt | Let, ...] = ()
         self._conditions: tuple[tuple[Expr, bool], ...] = ()
 
-    def _add(self, buffer: Buffer, indices: tuple[Expr, ...], is_write: bool) -> None:
+    def _add(
+        self,
+        buffer: Buffer,
+        indices: tuple[Expr, ...],
+        is_write: bool,
+        is_atomic: bool = False,
+    ) -> None:
         if owner_of(buffer.scope()) is not MemoryOwner.THREAD:
             inner = self._inner[::-1]
-            self.accesses.append(Access(buffer, indices, is_write, inner, self._conditions))
+            self.accesses.append(
+                Access(buffer, indices, is_write, inner, self._conditions, is_atomic)
+            )
 
     def BufferLoad(self, load: BufferLoad) -> None:
         self._add(load.buffer, load.indices, False)
@@ -97,6 +107,11 @@ class _Collector(Visitor):
             condition, yes, no = call.args
             self.visit(condition)
             self._branches(condition, yes, no)
+        elif getattr(call.op, "name", "") == "tir.atomic_add":
+            element: BufferLoad = call.args[0].args[0]  # type: ignore[attr-defined]
+            for part in (*element.indices, call.args[1]):
+                self.visit(part)
+            self._add(element.buffer, element.indices, True, is_atomic=True)
         else:
             self.visit_children(call)
 
@@ -166,6 +181,8 @@ class ThreadConflicts:
     ) -> bool | None:
         """Whether there are two threads that meet; None where that cannot be told."""
         if first.buffer.data is not second.buffer.data or not first.is_write | second.is_write:
+            return False
+        if first.is_atomic and second.is_atomic:
             return False
         if not any(axis.tag in differing for axis in self._axes):
             return False
