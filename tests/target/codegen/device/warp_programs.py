@@ -11,9 +11,11 @@ from tilewright import te, tir
 from tilewright.script import tir as T
 
 
-def shared_rows(name: str, threads: int, rows: int = 1, local: bool = False) -> Program:
+def shared_rows(
+    name: str, threads: int, rows: int = 1, local: bool = False, dtype: str = "float32"
+) -> Program:
     """Sums of rows of 70 elements, which threads along x share, one row for each along y."""
-    a = te.placeholder((5, 70), name="A")
+    a = te.placeholder((5, 70), dtype, name="A")
     k = te.reduce_axis((0, 70), name="k")
     b = te.compute((5,), lambda i: te.sum(a[i, k], axis=k), name="B")
     func = named(te.create_prim_func([a, b]), name)
@@ -28,6 +30,22 @@ def shared_rows(name: str, threads: int, rows: int = 1, local: bool = False) -> 
     sch.bind(block, "blockIdx.x")
     sch.bind(row, "threadIdx.y")
     sch.bind(thread, "threadIdx.x")
+    return Program(sch.mod["main"], func)
+
+
+def any_of_a_row(name: str) -> Program:
+    """Whether any element of a row is true."""
+    anything = te.comm_reducer(lambda x, y: tir.any(x, y), lambda t: tir.const(False, t))
+    a = te.placeholder((3, 40), "bool", name="A")
+    k = te.reduce_axis((0, 40), name="k")
+    func = named(
+        te.create_prim_func([a, te.compute((3,), lambda i: anything(a[i, k], axis=k), name="B")]),
+        name,
+    )
+    sch = tir.Schedule(func)
+    i, k = sch.get_loops("B")
+    sch.bind(i, "blockIdx.x")
+    sch.bind(sch.split(k, [None, 8])[1], "threadIdx.x")
     return Program(sch.mod["main"], func)
 
 
@@ -85,6 +103,9 @@ WARP_PROGRAMS: dict[str, Callable[[], Any]] = {
     "one_warp": lambda: shared_rows("one_warp", 32),
     "groups_of_a_warp": lambda: shared_rows("groups_of_a_warp", 8, 3),
     "two_warps": lambda: shared_rows("two_warps", 64, 2),
+    "halves": lambda: shared_rows("halves", 32, dtype="float16"),
+    "bytes": lambda: shared_rows("bytes", 16, dtype="int8"),
+    "truth_values": lambda: any_of_a_row("truth_values"),
     "three_warps": lambda: shared_rows("three_warps", 96),
     "results_of_all_threads": lambda: shared_rows("results_of_all_threads", 64, 2, local=True),
     "results_of_a_group": lambda: shared_rows("results_of_a_group", 4, 3, local=True),

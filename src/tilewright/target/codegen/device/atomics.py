@@ -31,7 +31,7 @@ static inline {kind} {name}({space}{kind}* place, {kind} value) {{
 """
 
 _HALF_LOOP: Final = """\
-static inline float {name}({space}uint16_t* place, float value) {{
+static inline {kind} {name}({space}{stored}* place, {kind} value) {{
   {space}uint32_t* word = ({space}uint32_t*)((size_t)place & ~(size_t)3);
   uint32_t shift = ((size_t)place & 2) * 8, seen, old = *word;
   do {{
@@ -56,7 +56,9 @@ def _atomic_add(emitter: KernelEmitter, call: Call) -> Text:
     if dtype.bits == 16:
         emitter.half_helper(dtype)
         exchange = "atomicCAS" if emitter.target == "cuda" else "atomic_cmpxchg"
-        name = _helper(emitter, _HALF_LOOP, dtype, space, exchange=exchange)
+        kinds = ("float16_t",) * 2 if emitter.is_native(dtype) else ("float", "uint16_t")
+        words = dict(zip(("kind", "stored"), kinds, strict=True))
+        name = _helper(emitter, _HALF_LOOP, dtype, space, exchange=exchange, **words)
         return Text(f"{name}({place}, {value})")
     if emitter.target == "cuda":
         wide = _CUDA_TYPES.get(str(dtype))

@@ -213,6 +213,11 @@ def _shuffle(emitter: KernelEmitter, call: Call) -> Text:
             "memory, or target cuda"
         )
     mask, value, lane, width, _ = call.args
+    if emitter.is_native(call.dtype):  # a structure
+        half = emitter.half_helper(call.dtype)
+        texts = (emitter.code(mask), f"tw_store_{half}({emitter.code(value)})")
+        places = emitter.arguments((lane, width))
+        return Text(f"tw_load_{half}((uint16_t){function}({', '.join(texts)}, {places}))")
     text = f"{function}({emitter.arguments((mask, value, lane, width))})"
     if call.dtype.bits < 32 and not call.dtype.is_float:
         return Text(f"({value_type(call.dtype)}){text}", Precedence.UNARY)
