@@ -12,6 +12,7 @@ from tilewright.target import Target
 from tilewright.tune.candidate import ArgInfo
 from tilewright.tune.database import TuningRecord
 from tilewright.tune.measure import MeasureErrorNo
+from tilewright.tune.measure.estimate import estimated_machine
 from tilewright.tune.measure.old_arguments import LocalBuilder, LocalRunner, RPCRunner
 from tilewright.tune.workload import Workload
 
@@ -137,6 +138,7 @@ class MeasureInput:
             error_kind=result.error_no.kind,
             timestamp=result.timestamp or None,
             task_name=self.task.workload_key,
+            machine=estimated_machine(self.task.target) if result.is_estimate else None,
         )
 
     def __repr__(self) -> str:
@@ -152,6 +154,7 @@ class MeasureResult:
         error_msg: the message.
         all_cost: seconds that measuring took.
         timestamp: when that was, in seconds since 1970; 0 if it is not known.
+        is_estimate: whether the costs are those of a model of a device, and were not measured.
     """
 
     def __init__(
@@ -161,17 +164,22 @@ class MeasureResult:
         error_msg: str = "",
         all_cost: float = 0.0,
         timestamp: float = 0.0,
+        *,
+        is_estimate: bool = False,
     ) -> None:
         self.costs = tuple(float(seconds) for seconds in costs)
         self.error_no = MeasureErrorNo(error_no)
         self.error_msg, self.all_cost, self.timestamp = error_msg, all_cost, timestamp
+        self.is_estimate = is_estimate
 
     @staticmethod
     def of(record: TuningRecord) -> MeasureResult:
         """The result that a record has."""
         costs = (record.run_secs if record.is_valid else None) or [FAILED_COST]
         number = MeasureErrorNo.of(record.error_kind or (None if record.is_valid else "run"))
-        return MeasureResult(costs, number, record.error or "", 0.0, record.timestamp)
+        return MeasureResult(
+            costs, number, record.error or "", 0.0, record.timestamp, is_estimate=record.is_estimate
+        )
 
     def __repr__(self) -> str:
         if self.error_no:

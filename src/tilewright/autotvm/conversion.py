@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tilewright.autotvm.measure import MeasureErrorNo, MeasureInput, MeasureResult
+from tilewright.autotvm.measure import EstimatedResult, MeasureErrorNo, MeasureInput, MeasureResult
 from tilewright.autotvm.record import read_lines
 from tilewright.autotvm.task.task import Task, known_task
 from tilewright.autotvm.task.workload import hashable
@@ -16,6 +16,7 @@ from tilewright.error import TVMError
 from tilewright.tune.candidate import end_decisions
 from tilewright.tune.database import TuningRecord
 from tilewright.tune.database.base import SkippedLine
+from tilewright.tune.measure.estimate import estimated_machine
 from tilewright.tune.workload import Workload
 
 
@@ -61,7 +62,7 @@ def to_tuning_record(
         measured.target,
         error=None if kind is None else str(next(iter(result.costs), "")),
         error_kind=kind,
-        machine=machine,
+        machine=estimated_machine(measured.target) if result.is_estimate else machine,
         timestamp=result.timestamp,
         task_name=task.name,
         supersedes=supersedes,
@@ -103,7 +104,8 @@ def from_tuning_record(record: TuningRecord) -> tuple[MeasureInput, MeasureResul
         UnknownNameError: if the template is not registered in this process.
     """
     task, config = config_of(record.trace_json)
-    result = MeasureResult(
+    kind = EstimatedResult if record.is_estimate else MeasureResult
+    result = kind(
         tuple(record.run_secs or ()) if record.is_valid else (record.error or "",),
         MeasureErrorNo.of(record.error_kind or (None if record.is_valid else "run")),
         0.0,

@@ -12,6 +12,7 @@ from tilewright.tune.measure import MeasureErrorNo, old_arguments
 from tilewright.tune.measure.old_arguments import RPCRunner, require_parts
 
 __all__ = [
+    "EstimatedResult",
     "LocalBuilder",
     "LocalRunner",
     "MeasureErrorNo",
@@ -71,10 +72,19 @@ class MeasureResult(NamedTuple):
     all_cost: float
     timestamp: float
 
+    is_estimate = False
+    """Whether the times are those of a model of a device, and were not measured."""
+
     @property
     def mean(self) -> float:
         """The mean of the times in seconds; infinite for a config that failed."""
         return float("inf") if self.error_no else sum(self.costs) / len(self.costs)
+
+
+class EstimatedResult(MeasureResult):
+    """The result of a config for a device that is not here: its time is that of a model."""
+
+    is_estimate = True
 
 
 class LocalBuilder(old_arguments.LocalBuilder):

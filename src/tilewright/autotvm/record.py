@@ -9,7 +9,8 @@ The form is that of AutoTVM 0.8 and later, whose files are read::
 
 That is: target, template, arguments; the values of the knobs; seconds per run, error number,
 seconds of measuring, time. A line with ``"supersedes": true`` is of a config that was measured
-before, and again more carefully: the lines before it about that config no longer count. Reading a
+before, and again more carefully: the lines before it about that config no longer count. The times
+of a line with ``"estimated": true`` are those of a model of a device that was not there. Reading a
 record runs no code.
 """
 
@@ -23,11 +24,13 @@ from typing import Any, Final, NamedTuple
 
 import tilewright
 from tilewright.autotvm.measure import (
+    EstimatedResult,
     MeasureErrorNo,
     MeasureInput,
     MeasureResult,
     RecordedTask,
 )
+from tilewright.autotvm.task.dispatcher import rank_of
 from tilewright.autotvm.task.space import ConfigEntity
 from tilewright.autotvm.task.space.knob import is_data
 from tilewright.autotvm.task.workload import hashable
@@ -98,6 +101,8 @@ def encode(
     }  # fmt: skip
     if supersedes:
         form["supersedes"] = True
+    if result.is_estimate:
+        form["estimated"] = True
     return json.dumps(form)
 
 
@@ -136,7 +141,8 @@ def _read(line: Line) -> RecordLine:
             raise TypeError(f"no task: {form['input']}")
         task = RecordedTask(name, hashable(args), kwargs)
         measured = MeasureInput(read_target(target), task, config)
-        result = MeasureResult(*_outcome(costs, number), float(all_cost), float(timestamp))
+        kind = EstimatedResult if form.get("estimated") is True else MeasureResult
+        result = kind(*_outcome(costs, number), float(all_cost), float(timestamp))
     except RecordError:
         raise
     except (TypeError, ValueError, KeyError, OverflowError) as error:
@@ -293,6 +299,6 @@ def pick_best(in_file: str | os.PathLike[str], out_file: str | os.PathLike[str])
     best: dict[str, Pair] = {}
     for inp, result in load_from_file(in_file):
         key = measure_str_key(inp, include_config=False)
-        if not result.error_no and (key not in best or result.mean < best[key][1].mean):
+        if not result.error_no and (key not in best or rank_of(result) < rank_of(best[key][1])):
             best[key] = inp, result
     append(out_file, [encode(*pair) for pair in best.values()])

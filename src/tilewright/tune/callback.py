@@ -190,7 +190,7 @@ def remove(path: Path) -> None:
 
 
 class UpdateCostModel(MeasureCallback):
-    """Shows every candidate that was built to the cost model of the scheduler."""
+    """Shows every candidate that was measured to the cost model of the scheduler."""
 
     def apply(
         self,
@@ -203,7 +203,7 @@ class UpdateCostModel(MeasureCallback):
         """Learn from a batch."""
         model = task_scheduler.cost_model
         built = [r.artifact_path is not None for r in builder_results]
-        if model is None or not any(built):
+        if model is None or not any(built) or task_scheduler.tasks[task_id].is_estimated:
             return
         candidates = [c for c, kept in zip(measure_candidates, built, strict=True) if kept]
         results = [r for r, kept in zip(runner_results, built, strict=True) if kept]

@@ -9,6 +9,7 @@ from pathlib import Path
 from tilewright.error import ArgumentError, DatabaseError, TargetError
 from tilewright.runtime.device import device
 from tilewright.target import Target
+from tilewright.target.codegen.device.nvrtc import supported_architectures
 from tilewright.target.kinds import KERNEL_KINDS
 from tilewright.tune.callback import MeasureCallback
 from tilewright.tune.context import TuneContext
@@ -16,6 +17,7 @@ from tilewright.tune.cost_model import CostModel
 from tilewright.tune.database import Database
 from tilewright.tune.interrupts import Interrupts
 from tilewright.tune.measure import Builder, Runner
+from tilewright.tune.measure.estimate import is_estimated
 from tilewright.tune.options import TuneOptions, takes
 from tilewright.tune.progress.live import LiveObserver
 from tilewright.tune.progress.log import TUNER, LogObserver, log_files
@@ -38,6 +40,10 @@ def tune_tasks(
     as ever, and nothing is recorded of candidates that were not finished. `KeyboardInterrupt` is
     raised if nothing was measured at all, now or in an earlier run in the same database, and at
     once when Ctrl-C is pressed again.
+
+    Where there is no device for a target of kind ``cuda``, candidates are compiled for the
+    architecture of the target, and an analytical model ranks them. The progress, the records and
+    the report say that these times are estimates.
 
     Candidates that the database has already, from a run before in the same `work_dir`, are not
     measured again; the search goes on from them.
@@ -159,10 +165,14 @@ def require_measurable(target: Target | None) -> None:
 
     Raises:
         TargetError: it says what would run.
+        CodegenError: if candidates are for a GPU that is not here, and nothing compiles for it.
     """
     if target is None:
         raise TargetError("tune_tasks: a task has no target")
     if target.kind.name in KERNEL_KINDS and device(target.kind.name).exist:
+        return
+    if is_estimated(target.kind.device_type):
+        supported_architectures()  # candidates are compiled, and estimated
         return
     if target.kind.name not in ("llvm", "c"):
         raise TargetError(

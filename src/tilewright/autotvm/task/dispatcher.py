@@ -111,7 +111,7 @@ class ApplyHistoryBest(DispatchContext):
 
     def __init__(self, records: Any = None) -> None:
         super().__init__()
-        self._best: dict[tuple[str, Workload], tuple[float, Any]] = {}
+        self._best: dict[tuple[str, Workload], tuple[tuple[bool, float], Any]] = {}
         if records is not None:
             self.load(records)
 
@@ -126,16 +126,16 @@ class ApplyHistoryBest(DispatchContext):
             count += 1
             if int(result.error_no) != 0:
                 continue
-            seconds = sum(result.costs) / len(result.costs)
+            rank = rank_of(result)
             workload = hashable(measured.task.workload)
             for key in _keys(measured.target):
-                self._note(key, workload, seconds, measured.config)
+                self._note(key, workload, rank, measured.config)
         logger.debug("%d records are looked up", count)
 
-    def _note(self, key: str, workload: Workload, seconds: float, config: Any) -> None:
+    def _note(self, key: str, workload: Workload, rank: tuple[bool, float], config: Any) -> None:
         known = self._best.get((key, workload))
-        if known is None or seconds < known[0]:
-            self._best[key, workload] = seconds, config
+        if known is None or rank < known[0]:
+            self._best[key, workload] = rank, config
 
     def _query_inside(self, target: Target | None, workload: Workload | None) -> Any:
         if workload is None:
@@ -151,7 +151,16 @@ class ApplyHistoryBest(DispatchContext):
     def update(self, target: Target | None, workload: Workload, cfg: Any) -> None:
         """Give this config from now on, whatever the records say."""
         for key in _keys(target) if target is not None else ():
-            self._best[key, hashable(workload)] = 0.0, cfg
+            self._best[key, hashable(workload)] = (False, 0.0), cfg
+
+
+def rank_of(result: Any) -> tuple[bool, float]:
+    """What results of configs that ran are ordered by: those that were measured come first.
+
+    Args:
+        result: a `MeasureResult`, or anything with `costs`.
+    """
+    return getattr(result, "is_estimate", False), sum(result.costs) / len(result.costs)
 
 
 def _keys(target: Any) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from tilewright.autotvm.measure import MeasureErrorNo, MeasureInput, MeasureResult
+from tilewright.autotvm.measure import EstimatedResult, MeasureErrorNo, MeasureInput, MeasureResult
 from tilewright.autotvm.task.task import Task
 from tilewright.autotvm.template_step import config_of
 from tilewright.tune.callback import AddToDatabase
@@ -73,4 +73,5 @@ def _result(result: RunnerResult, seconds: float) -> MeasureResult:
     failed = result.error_msg is not None
     costs = (result.error_msg,) if failed else tuple(result.run_secs or ())
     number = MeasureErrorNo.of(result.error_kind if failed else None)
-    return MeasureResult(costs, number, seconds, time.time())
+    kind = EstimatedResult if result.is_estimate else MeasureResult
+    return kind(costs, number, seconds, time.time())

@@ -158,7 +158,7 @@ class UnionDatabase(Database):
             for database in self.databases
             if (record := database.query_tuning_record(mod, target, workload_name)) is not None
         ]
-        return min(found, key=lambda record: record.mean_secs, default=None)
+        return min(found, key=lambda record: record.rank, default=None)
 
 
 class OrderedUnionDatabase(UnionDatabase):

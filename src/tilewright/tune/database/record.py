@@ -37,7 +37,8 @@ class TuningRecord:
         cpu_secs: the measured CPU times.
         error: why it failed.
         error_kind: the sort of failure, such as ``"timeout"`` or ``"wrong-result"``.
-        machine: what it was measured on; by default this machine.
+        machine: what it was measured on; by default this machine. Where there is no such device,
+            ``{"estimate": ...}`` names the model that its time is from.
         versions: of the programs that took part; by default Tilewright's.
         timestamp: when it was measured, in seconds since 1970; by default now.
         task_name: the task that it was a candidate of.
@@ -97,6 +98,16 @@ class TuningRecord:
         return sum(self.run_secs) / len(self.run_secs)
 
     @property
+    def is_estimate(self) -> bool:
+        """Whether its times are those of a model of a device, and were not measured."""
+        return "estimate" in self.machine
+
+    @property
+    def rank(self) -> tuple[bool, float]:
+        """What records of one program are ordered by: those that were measured come first."""
+        return self.is_estimate, self.mean_secs
+
+    @property
     def target(self) -> Target | None:
         """What it was built for."""
         if self._target is not None and not isinstance(self._target, Target):
@@ -106,7 +117,7 @@ class TuningRecord:
     @property
     def candidate_key(self) -> tuple[str, ...]:
         """What is the same for all records of one candidate on one machine."""
-        target, machine = str(self.target), str(self.machine.get("cpu"))
+        target, machine = str(self.target), machine_name(self.machine)
         return self.workload.key, self._trace_text, target, machine
 
     @functools.cached_property
@@ -241,6 +252,7 @@ class TuningRecord:
         else:
             outcome = f"failed: {self.error_kind or 'no times'}"
         what = ", default schedule" if self.is_default else ""
+        what += ", estimated" if self.is_estimate else ""
         return f"TuningRecord({self.task_name}, workload {self.workload.key}{what}, {outcome})"
 
 
@@ -281,6 +293,11 @@ def _mapping(value: Any) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise TypeError(f"expected a dictionary, got {value!r}")
     return value
+
+
+def machine_name(machine: Mapping[str, Any]) -> str:
+    """The kind of a machine: its processor, or the model that estimates."""
+    return str(machine.get("estimate") or machine.get("cpu"))
 
 
 @functools.cache

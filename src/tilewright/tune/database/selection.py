@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tilewright.ir.module import IRModule
 from tilewright.target import Target
-from tilewright.tune.database.record import TuningRecord, this_machine
+from tilewright.tune.database.record import TuningRecord, machine_name, this_machine
 
 if TYPE_CHECKING:
     from tilewright.tune.database.base import Database
@@ -57,12 +57,12 @@ def records_of(
     if database is None or mod is None or not len(database) or not database.has_workload(mod):
         return []
     own = database.commit_workload(mod)
-    cpu = (this_machine() if machine is None else machine).get("cpu")
+    own_machine = machine_name(this_machine() if machine is None else machine)
     return [
         record
         for record in database.get_all_tuning_records()
         if record.workload.shash == own.shash
-        and record.machine.get("cpu") == cpu
+        and machine_name(record.machine) == own_machine
         and (target is None or same_machine_code(record, target))
     ]
 
@@ -79,10 +79,10 @@ def standing(records: Iterable[TuningRecord]) -> list[TuningRecord]:
 def fastest(records: Iterable[TuningRecord], top_k: int) -> list[TuningRecord]:
     """The fastest valid records, the best first; of equally fast ones the earlier first.
 
-    Records that were superseded do not count.
+    Estimates come after all that was measured. Records that were superseded do not count.
     """
     valid = [record for record in standing(records) if record.is_valid]
-    return sorted(valid, key=lambda record: record.mean_secs)[: max(top_k, 0)]
+    return sorted(valid, key=lambda record: record.rank)[: max(top_k, 0)]
 
 
 def best_records(records: Iterable[TuningRecord]) -> list[TuningRecord]:
@@ -91,7 +91,7 @@ def best_records(records: Iterable[TuningRecord]) -> list[TuningRecord]:
     for record in standing(records):
         if not record.is_valid:
             continue
-        key = (record.workload.key, str(record.target), str(record.machine.get("cpu")))
+        key = (record.workload.key, str(record.target), machine_name(record.machine))
         if key not in best or record.mean_secs < best[key].mean_secs:
             best[key] = record
     return list(best.values())
@@ -129,7 +129,7 @@ def selected(
     if wanted is not None:
         tests.append(lambda r: same_machine_code(r, wanted))
     if machine is not None:
-        tests.append(lambda r: machine.lower() in str(r.machine.get("cpu", "")).lower())
+        tests.append(lambda r: machine.lower() in machine_name(r.machine).lower())
     if since is not None:
         tests.append(lambda r: r.timestamp >= since)
     if until is not None:

@@ -188,8 +188,9 @@ class SQLiteDatabase(Database):
         with self._errors("read"):
             rows = self._rows(
                 "SELECT id, workload, body FROM record WHERE workload = ? AND seconds IS NOT NULL "
-                "ORDER BY seconds, id LIMIT ?",
+                "ORDER BY instr(body, ?) > 0, seconds, id LIMIT ?",
                 own.key,
+                '"machine":{"estimate":',  # what was measured comes first
                 max(top_k, 0),
             )
         return self._records(rows)

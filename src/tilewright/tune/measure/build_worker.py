@@ -21,6 +21,7 @@ from tilewright.runtime.module import Module
 from tilewright.target import Target
 from tilewright.target.codegen.llvm.compile import CompiledModule
 from tilewright.tune.measure.affinity import stay_on
+from tilewright.tune.measure.estimate import is_estimated, write_estimate
 from tilewright.tune.measure.process import channel
 from tilewright.tune.measure.process.requests import error_text, received
 
@@ -84,9 +85,16 @@ class _Worker:
         if initializer is not None:
             initializer()
         self.build: Callable[..., Any] = received(settings.f_build, default_build)
+        self._directory, self._exports_itself = settings.directory, settings.f_export is not None
         self.export: Callable[..., Any] = received(
             settings.f_export, partial(default_export, directory=settings.directory)
         )
+
+    def _exported(self, module: Any, request: BuildRequest) -> str | os.PathLike[str]:
+        target = Target(request.target)
+        if self._exports_itself or not is_estimated(target.kind.device_type):
+            return self.export(module)
+        return write_estimate(request.mod, module, target, self._directory)
 
     def answer(self, content: bytes) -> dict[str, Any]:
         start, spent = time.monotonic(), time.process_time()
@@ -95,7 +103,7 @@ class _Worker:
             stay_on(request.cores)
             signal.setitimer(signal.ITIMER_PROF, request.cpu_limit)
             module = self.build(request.mod, Target(request.target), request.params)
-            answer = {"path": os.fspath(self.export(module))}
+            answer = {"path": os.fspath(self._exported(module, request))}
         except Exception as error:
             answer = {"error_msg": error_text(error)}
         signal.setitimer(signal.ITIMER_PROF, 0.0)

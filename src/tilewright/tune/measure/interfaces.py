@@ -211,6 +211,11 @@ class RunnerResult:
     is_complete: bool = True
     machine: Mapping[str, Any] | None = None
 
+    @property
+    def is_estimate(self) -> bool:
+        """Whether the times were not measured, see `TuningRecord.is_estimate`."""
+        return self.machine is not None and "estimate" in self.machine
+
     def __post_init__(self) -> None:
         if self.error_msg is not None and self.error_kind is None:
             self.error_kind = "run"

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
 from tilewright.error import ArgumentValueError
 from tilewright.ir.module import IRModule
+from tilewright.target import Target
 from tilewright.target.cpu import core_count
 from tilewright.tune.measure.affinity import other_cores, timing_cores
+from tilewright.tune.measure.estimate import (
+    SUFFIX,
+    estimated_machine,
+    is_estimated,
+    read_estimate,
+)
 from tilewright.tune.measure.expectation import Expectation
 from tilewright.tune.measure.expected_results import summed_terms
 from tilewright.tune.measure.interfaces import (
@@ -132,8 +139,13 @@ class LocalRunner(Runner):
 
     def run(self, runner_inputs: Sequence[RunnerInput]) -> list[RunnerFuture]:
         """Start to measure; the futures are in the order of the inputs."""
-        jobs = [self._queue.add(self._measurement(item)) for item in runner_inputs]
-        return [RunnerFuture(job.done, job.result, job.cancel) for job in jobs]
+        return [
+            _estimated(item) if _has_estimate(item) else self._begin(item) for item in runner_inputs
+        ]
+
+    def _begin(self, item: RunnerInput) -> RunnerFuture:
+        job = self._queue.add(self._measurement(item))
+        return RunnerFuture(job.done, job.result, job.cancel)
 
     def _measurement(self, item: RunnerInput) -> Job[RunnerResult]:
         workload = self._workload(item)
@@ -216,7 +228,7 @@ class LocalRunner(Runner):
     def remeasure(self, runner_inputs: Sequence[RunnerInput]) -> list[RunnerResult]:
         """Measure candidates of one workload again, in turns."""
         same = {(item.key, item.num_cores, item.device_type) for item in runner_inputs}
-        if len(same) != 1 or not self._compares:
+        if len(same) != 1 or not self._compares or any(map(_has_estimate, runner_inputs)):
             return super().remeasure(runner_inputs)
         answer = self._queue.add(self._turns(runner_inputs)).result()
         if not isinstance(answer, dict) or "error_msg" in answer:  # one by one, to see whose it is
@@ -239,18 +251,28 @@ class LocalRunner(Runner):
         limit = seconds + self.timeout_sec * len(items)
         return Job(request, _as_it_is, items[0].num_cores == 1, limit)
 
+    def machine(self, target: Target) -> Mapping[str, Any]:
+        """Where candidates for a target run; for a device that is not here, what estimates them."""
+        if is_estimated(target.kind.device_type):
+            return estimated_machine(target)
+        return super().machine(target)
+
     # --- results ------------------------------------------------------------------------------
 
     def expect(self, runner_input: RunnerInput, workload_mod: IRModule) -> None:
         """Start to compute what `check` will need, in the background."""
-        self._expectation(runner_input, workload_mod)
+        if not is_estimated(runner_input.device_type):
+            self._expectation(runner_input, workload_mod)
 
     def can_check(self, runner_input: RunnerInput, workload_mod: IRModule) -> bool:
         """Whether `check` does not have to wait."""
-        return self._expectation(runner_input, workload_mod).is_there
+        estimated = _has_estimate(runner_input)
+        return estimated or self._expectation(runner_input, workload_mod).is_there
 
     def check(self, runner_input: RunnerInput, workload_mod: IRModule) -> str | None:
         """How the results of a candidate differ from those of the program that is tuned."""
+        if _has_estimate(runner_input):
+            return None  # there is nothing that runs
         directory = self._expectation(runner_input, workload_mod).directory()
         if directory is None:
             return None
@@ -285,6 +307,17 @@ def _settings(
 ) -> RunSettings:
     timing = timing_cores(1 if single else None, None if cores is None else frozenset(cores))
     return RunSettings(config, single, timing, **others)
+
+
+def _has_estimate(item: RunnerInput) -> bool:
+    return item.artifact_path.endswith(SUFFIX)
+
+
+def _estimated(item: RunnerInput) -> RunnerFuture:
+    """What the builder has estimated."""
+    seconds, machine = read_estimate(item.artifact_path)
+    result = RunnerResult([seconds], machine=machine)
+    return RunnerFuture(lambda: True, lambda: result)
 
 
 def _candidate(item: RunnerInput) -> Candidate:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tilewright.error import DatabaseError
+from tilewright.tune.database.record import machine_name
 from tilewright.tune.measure.interfaces import CANCELLED
 
 if TYPE_CHECKING:
@@ -67,8 +68,9 @@ def cells(task: TaskRecord) -> tuple[str, ...]:
     speed, latency, weighted = UNKNOWN, UNKNOWN, UNKNOWN
     if task.is_measured:
         microseconds = task.latency * 1e6
-        latency = f"{microseconds:.4f}"
-        weighted = f"{microseconds * task.task_weight:.4f}"
+        about = "~" if task.is_estimated else ""
+        latency = f"{about}{microseconds:.4f}"
+        weighted = f"{about}{microseconds * task.task_weight:.4f}"
         speed = UNKNOWN if task.gflops is None else f"{task.gflops:.4f}"
     return (
         str(task.task_id), task.title, number(task.flop) if task.flop else UNKNOWN,
@@ -195,6 +197,12 @@ class LogObserver(TuningObserver):
             is_default = space is task.ctx.default_schedule
             name = "default schedule" if is_default else "of the rules"
             task.ctx.logger.info("Sketch #%d, %s:\n%s\n%s", number, name, space.mod, space.trace)
+        if task.is_estimated:
+            logger.warning(
+                "%s: there is no device %r here; candidates are compiled, and their times are "
+                "estimates (%s)",
+                _name(task), task.target.kind.device_type, machine_name(task.ctx.machine or {}),
+            )  # fmt: skip
         if task.is_measured:
             logger.info("%s goes on from %.4f us", _name(task), task.latency * 1e6)
         if task.task_id == len(self._tasks) - 1:
@@ -235,9 +243,10 @@ class LogObserver(TuningObserver):
         )
         if task.is_measured and math.isfinite(task.default_latency):
             logger.info(
-                "%s: %.4f us with the default schedule, %.4f us with the best one, which is %s",
+                "%s: %.4f us with the default schedule, %.4f us with the best one, which is %s%s",
                 _name(task), task.default_latency * 1e6, task.latency * 1e6,
                 "the same" if task.fastest[0][1].is_default else "another one",
+                "; all of that is estimated" if task.is_estimated else "",
             )  # fmt: skip
         if task.failures.total:
             logger.info("Failed candidates of %s: %s", _name(task), task.failures)

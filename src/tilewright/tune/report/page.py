@@ -14,6 +14,7 @@ from pygments.lexers.python import PythonLexer
 from tilewright.error import TVMError
 from tilewright.runtime.peaks import Peaks
 from tilewright.tune.database import TuningRecord
+from tilewright.tune.database.record import machine_name
 from tilewright.tune.report import quantities
 from tilewright.tune.report.chart import curve
 from tilewright.tune.report.roofline import roofline, share
@@ -119,6 +120,8 @@ def _facts(tasks: Sequence[TaskSummary], phases: Mapping[str, float] | None) -> 
 
 
 def _machine_name(record: TuningRecord) -> str:
+    if record.is_estimate:
+        return machine_name(record.machine)
     cores = quantities.count(int(record.machine.get("cores", 0)), "core")
     return f"{record.machine.get('cpu', 'unknown')}, {cores}"
 

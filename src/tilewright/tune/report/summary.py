@@ -133,9 +133,9 @@ class TaskSummary:
 
 def summarized(records: Iterable[TuningRecord]) -> list[TaskSummary]:
     """A summary of each task with records, in order of their start."""
-    groups: dict[tuple[str, str, str], list[TuningRecord]] = {}
+    groups: dict[tuple[str, str, str, bool], list[TuningRecord]] = {}
     for record in records:
-        key = (record.task_name, record.workload.key, str(record.target))
+        key = (record.task_name, record.workload.key, str(record.target), record.is_estimate)
         groups.setdefault(key, []).append(record)
     return [_summary(group) for group in groups.values()]
 
@@ -146,7 +146,7 @@ def _summary(records: list[TuningRecord]) -> TaskSummary:
     sizes = [_bytes(info) for info in arguments]
     best = fastest(records, 1)
     return TaskSummary(
-        name=first.task_name,
+        name=first.task_name + (" (estimated)" if first.is_estimate else ""),
         workload=first.workload,
         target=first.target,
         # Repeated measurements do not count as trials.

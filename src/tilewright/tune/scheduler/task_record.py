@@ -118,6 +118,11 @@ class TaskRecord:
         return self.flop / self.latency / 1e9 if self.flop and self.is_measured else None
 
     @property
+    def is_estimated(self) -> bool:
+        """Whether candidates are not measured, for want of the device, but estimated."""
+        return "estimate" in (self.ctx.machine or ())
+
+    @property
     def is_measured(self) -> bool:
         """Whether there is a candidate that ran."""
         return math.isfinite(self.latency)

@@ -252,7 +252,7 @@ class TaskScheduler:
             self._known[task.task_id] = known
             task.replace(known.take_fastest())
             candidates, results = known.valid()
-            if self.cost_model is not None and candidates:
+            if self.cost_model is not None and candidates and not task.is_estimated:
                 self.cost_model.update(ctx, candidates, results)
         ctx.pre_tuning(
             self.budget.max_trials_per_task + (len(known) if known is not None else 0),

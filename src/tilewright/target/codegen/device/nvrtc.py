@@ -5,12 +5,19 @@ from __future__ import annotations
 import functools
 import importlib
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final, Literal
 
 from tilewright.error import CodegenError, TargetError
 
 DEFAULT_ARCHITECTURE: Final = "sm_75"
 """The oldest architecture that NVRTC 13 compiles for; every later GPU runs PTX for it."""
+
+_REGISTERS: Final = re.compile(
+    r"Compiling entry function '(\w+)'.*?Used (\d+) registers", re.DOTALL
+)
+"""What the assembler says of each kernel."""
 
 _ARCHITECTURE: Final = re.compile(r"sm_(\d+)[af]?")
 
@@ -31,11 +38,34 @@ def compile_kernels(
         CodegenError: if NVRTC is not installed, or refuses the source.
     """
     nvrtc = _load()
+    with _compiled(source, architecture) as program:
+        if form == "ptx":
+            return _text(nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX, program).rstrip(bytes(1))
+        return _text(nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN, program)
+
+
+def registers_of_kernels(source: str, architecture: str = "") -> dict[str, int]:
+    """Compile kernels to machine code; how many registers a thread of each has, by its name.
+
+    Raises:
+        TargetError: for an architecture that NVRTC does not know.
+        CodegenError: if NVRTC is not installed, or refuses the source.
+    """
+    nvrtc = _load()
+    with _compiled(source, architecture, b"--ptxas-options=-v") as program:
+        log = _text(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, program)
+    return {name: int(count) for name, count in _REGISTERS.findall(log.decode(errors="replace"))}
+
+
+@contextmanager
+def _compiled(source: str, architecture: str, *others: bytes) -> Iterator[Any]:
+    """A program of NVRTC that is compiled, with options beside those that it always has."""
+    nvrtc = _load()
     architecture = architecture or DEFAULT_ARCHITECTURE
     _check_architecture(architecture)
     program = _call(nvrtc.nvrtcCreateProgram, source.encode(), b"kernels.cu", 0, None, None)
     try:
-        options = [f"--gpu-architecture={architecture}".encode(), b"--std=c++17"]
+        options = [f"--gpu-architecture={architecture}".encode(), b"--std=c++17", *others]
         (status,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
         if status != nvrtc.nvrtcResult.NVRTC_SUCCESS:
             log = _text(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, program)
@@ -43,9 +73,7 @@ def compile_kernels(
                 f"NVRTC refuses the kernels for {architecture}: "
                 f"{log.rstrip(bytes(1)).decode(errors='replace').strip() or status.name}"
             )
-        if form == "ptx":
-            return _text(nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX, program).rstrip(bytes(1))
-        return _text(nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN, program)
+        yield program
     finally:
         nvrtc.nvrtcDestroyProgram(program)
 
