@@ -8,7 +8,16 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from tests.target.codegen.device.emulated_cuda import EmulatedCuda, Status, use_emulation
+from tests.target.codegen.device.emulated_cuda import (
+    EmulatedCuda,
+    Int,
+    Pointer,
+    Size,
+    Status,
+    Text,
+    put,
+    use_emulation,
+)
 
 import tilewright as tvm
 from tilewright.script import tir as T
@@ -203,6 +212,8 @@ def ones(device, args_info, alloc_repeat):
 
 
 FIRST_LAUNCH_SECONDS = 0.7
+EMULATIONS = []
+"""They live as long as the process, as devices do."""
 
 
 def emulate_a_device_that_faults():
@@ -213,28 +224,28 @@ def emulate_a_device_that_faults():
     """
 
     class Faulting(EmulatedCuda):
-        is_lost = False
         started: ClassVar = set()
 
-        def cuModuleLoadData(self, image):
-            return Status.CUDA_SUCCESS, int(b"404" in image)
+        def cuModuleLoadDataEx(
+            self, module: Pointer, image: Text, count: Int, options: Pointer, values: Pointer
+        ) -> Status:
+            return put(module, Size, 1 + (b"404" in image))
 
-        def cuModuleGetFunction(self, module, name):
-            return Status.CUDA_SUCCESS, module
+        def cuModuleGetFunction(self, function: Pointer, module: Pointer, name: Text) -> Status:
+            return put(function, Size, module)
 
-        def cuLaunchKernel(self, function, *arguments):
+        def cuLaunchKernel(
+            self, function: Pointer, bx: Int, by: Int, bz: Int, tx: Int, ty: Int, tz: Int,
+            shared: Int, stream: Pointer, arguments: Pointer, extra: Pointer,
+        ) -> Status:  # fmt: skip
             if function not in self.started:
                 time.sleep(FIRST_LAUNCH_SECONDS)
             self.started.add(function)
-            Faulting.is_lost = Faulting.is_lost or bool(function)
-            return (Status.CUDA_SUCCESS,)
+            if self.fault:
+                return self.fail(Status.CUDA_ERROR_LAUNCH_FAILED, self.fault)
+            self.fault = "unspecified launch failure" if function > 1 else ""
+            return Status.CUDA_SUCCESS
 
-        def cuCtxSynchronize(self):
-            if self.is_lost:
-                return self.fail(Status.CUDA_ERROR_LAUNCH_FAILED, "unspecified launch failure")
-            return (Status.CUDA_SUCCESS,)
-
-        def cuMemAlloc(self, size):
-            return self.cuCtxSynchronize() if self.is_lost else super().cuMemAlloc(size)
-
-    use_emulation(pytest.MonkeyPatch(), Faulting())
+    api = Faulting()
+    use_emulation(pytest.MonkeyPatch(), api)
+    EMULATIONS.append(api)

@@ -90,9 +90,9 @@ def endless(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
             B[i] = A[63 - i] + B[i] * 0.0
 
 
-def measured(runner, target, *funcs):
+def measured(runner, target, *funcs, initializer=None):
     """What becomes of candidates that run one after the other."""
-    builder = LocalBuilder(max_workers=1)
+    builder = LocalBuilder(max_workers=1, initializer=initializer)
     built = builder.build([BuilderInput(module(func), target) for func in funcs])
     builder.close()
     assert not any(build.error_msg for build in built)
@@ -112,7 +112,9 @@ def test_a_kernel_that_never_ends_costs_its_candidate_only():
 
 def test_a_fault_of_a_device_costs_its_candidate_only_and_its_first_run_does_not_count():
     runner = LocalRunner(evaluator_config=ONCE, initializer=emulate_a_device_that_faults)
-    results = measured(runner, Target("cuda -arch=sm_80"), sound, faulty, sound)
+    results = measured(
+        runner, Target("cuda"), sound, faulty, sound, initializer=emulate_a_device_that_faults
+    )
     runner.close()
     assert [result.error_kind for result in results] == [None, "run", None]
     assert "CUDA_ERROR_LAUNCH_FAILED" in results[1].error_msg
