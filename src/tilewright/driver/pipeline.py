@@ -110,6 +110,7 @@ def lowering(device: Target | None = None) -> Sequential:
             *([] if options("tir.noalias") else [tir.IgnoreNoAlias()]),
             *([tir.SkipAssert()] if options("tir.disable_assert") else []),
             tir.ExpandTileOperations(),  # buffers instead of pointers
+            tir.LowerAtomicUpdates(),  # blocks say what they add
             *(_reductions(device) if device else []),
             tir.LowerBlocks(),  # the rest knows loops, branches and buffers only
             # Checked before memory becomes smaller, and one-dimensional.

@@ -30,6 +30,7 @@ from tilewright.tir.transform.hoist_workspaces import hoist_workspaces
 from tilewright.tir.transform.insert_prefetches import insert_prefetches
 from tilewright.tir.transform.instrument_bounds import instrument_bounds
 from tilewright.tir.transform.interleave_stores import interleave_stores
+from tilewright.tir.transform.lower_atomic_updates import lower_atomic_updates
 from tilewright.tir.transform.lower_blocks import lower_blocks
 from tilewright.tir.transform.lower_intrinsics import lower_intrinsics
 from tilewright.tir.transform.lower_math import contract_fma, lower_math
@@ -127,6 +128,9 @@ class ExpandTileOperations(PrimFuncPass):
 
 # From blocks to loops over flat buffers.
 
+LowerAtomicUpdates = pass_of(
+    "LowerAtomicUpdates", lower_atomic_updates, necessary="updates may happen at the same time"
+)
 LowerBlocks = pass_of("LowerBlocks", lower_blocks, necessary="the passes after it know no blocks")
 LowerInitBlock = ConvertBlocksToOpaque = LowerMatchBuffer = LowerOpaqueBlock = LowerBlocks
 """What TVM does in these steps; here the first of them does it all, and leaves no blocks."""

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from tilewright.ir.expr import is_const_int
+from tilewright.tir.analysis.atomic_updates import is_atomic
 from tilewright.tir.analysis.dependence.example import conflict_example
 from tilewright.tir.analysis.dependence.iterations import loops_in_step, steps_by_memory
 from tilewright.tir.analysis.dependence.program import Program, analyze
@@ -34,7 +35,7 @@ from tilewright.tir.analysis.dependence.violation import (
 )
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.stmt import For
+from tilewright.tir.stmt import For, ForKind
 
 
 @answers
@@ -48,7 +49,8 @@ def carried_by(
     """Two instances in different iterations of `loop` that access one element, one writing it.
 
     The loops around `loop` have equal values for both. Without such instances, the iterations may
-    run at the same time and in any order.
+    run at the same time and in any order. Updates of a block that is annotated as atomic do not
+    count, except as lanes of a vector.
 
     Args:
         program: a function or what `analyze` made of it.
@@ -94,7 +96,7 @@ def carried_between(
                 places = [_places(statement, axes) for statement in (first, second)]
                 if _are_carried(first, second, kernel, places) or not _may_conflict(first, second):
                     continue
-                pairs = _conflicts(first, second, private, allow_reductions=False)
+                pairs = _conflicts(first, second, private, is_atomic(first.stmt))
                 if pairs is None:
                     continue
                 depth = first.loops.index(kernel)
@@ -200,7 +202,8 @@ def _check_pair(
     both = first, second
     if loops_in_step(both, both, depth + 1, equal=depth, ignore=private) > depth:
         return None
-    pairs = _conflicts(first, second, private, allow_reductions)
+    allowed = allow_reductions or (is_atomic(first.stmt) and loop.kind is not ForKind.VECTORIZED)
+    pairs = _conflicts(first, second, private, allowed)
     if pairs is None:
         return None
     return _violation(first, second, _apart(first, second, depth, pairs), depth)

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from tilewright.error import LoweringError
 from tilewright.ir.expr import IntImm
 from tilewright.ir.structural import structural_equal
+from tilewright.tir.analysis.atomic_updates import is_atomic
 from tilewright.tir.analysis.dependence import NotProved, analyze, carried_between
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.expr import IterType
@@ -49,6 +50,7 @@ from tilewright.tir.transform.device.thread_axes import (
 )
 from tilewright.tir.transform.device.thread_reductions import iterated_by
 from tilewright.tir.transform.device.virtual_threads import inject_virtual_threads
+from tilewright.tir.transform.lower_atomic_updates import lower_atomic_updates
 from tilewright.tir.transform.lower_blocks import lower_blocks
 from tilewright.tir.transform.plan_buffer_locations import plan_buffer_locations
 
@@ -170,6 +172,8 @@ def _leaves(stmt: Stmt) -> list[BlockRealize] | None:
 
 
 def _reduces_along(leaf: BlockRealize, loops: Sequence[For]) -> bool:
+    if is_atomic(leaf.block):
+        return False
     bound = (loop.loop_var for loop in loops if is_bound(loop))
     return not iterated_by(leaf, IterType.COMM_REDUCE).isdisjoint(bound)
 
@@ -219,7 +223,8 @@ def _require_lowering(tree: FunctionTree, kernels: Sequence[For]) -> None:
 
 def _lower(func: PrimFunc) -> None:
     """Make kernels of a function, as far as that may be refused."""
-    func = lower_blocks(lower_cross_thread_reduction(func))
+    func = lower_cross_thread_reduction(lower_atomic_updates(func))
+    func = lower_blocks(func)
     func = unify_thread_axes(compact_buffers(plan_buffer_locations(func)))
     if any(map(_may_keep_threads_away, statements(func.body))):
         insert_barriers(inject_virtual_threads(func))

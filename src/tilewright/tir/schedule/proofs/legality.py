@@ -15,6 +15,7 @@ from tilewright.arith.iter_form import IterSplit, IterSum
 from tilewright.arith.linear import mentions
 from tilewright.ir.expr import Var, is_const_int
 from tilewright.ir.recursion import deep_recursion
+from tilewright.tir.analysis.atomic_updates import atomic_update, is_atomic
 from tilewright.tir.analysis.block_kind import BlockKind, block_kind
 from tilewright.tir.analysis.dependence import (
     NotProved,
@@ -199,6 +200,7 @@ def require_independent(tree: FunctionTree, loop: For) -> None:
     what = _AT_ONCE.get(loop.kind)
     if what is None or not tree.checked or is_const_int(loop.extent, 1):
         return
+    _require_atomic_updates(tree, loop)
     if _is_data_parallel(tree, loop) or _is_sum_together(tree, loop):
         return
     if loop.kind is ForKind.PARALLEL and depends_by_own_memory(tree, loop):
@@ -220,6 +222,14 @@ def require_independent(tree: FunctionTree, loop: For) -> None:
         counterexample=lambda: str(found),
         hint=_hint(tree, loop),
     )
+
+
+def _require_atomic_updates(tree: FunctionTree, loop: For) -> None:
+    """Refuse a block that is annotated as atomic, and does something else than to add."""
+    for leaf in tree.leaf_blocks_below(loop):
+        update = atomic_update(leaf.block) if is_atomic(leaf.block) else None
+        if isinstance(update, str):
+            raise ScheduleError(f"{{0}} is annotated as atomic, but {update}", at=[leaf])
 
 
 def require_all_independent(tree: FunctionTree, kinds: Collection[ForKind]) -> None:
@@ -300,7 +310,10 @@ def _hint(tree: FunctionTree, loop: For) -> str:
         for iter_var, value in zip(leaf.block.iter_vars, leaf.iter_values, strict=True):
             is_reduction = iter_var.iter_type is IterType.COMM_REDUCE
             if is_reduction and mentions(value, [loop.loop_var]):
-                return "rfactor the loop: its iterations then sum up into elements of their own"
+                own = "rfactor the loop: its iterations then sum up into elements of their own"
+                if loop.kind is ForKind.VECTORIZED:
+                    return own
+                return f"{own}; or use decompose_reduction, and annotate the update as atomic"
     return ""
 
 

@@ -30,6 +30,7 @@ from tilewright.ir.arithmetic import less, logical_and
 from tilewright.ir.expr import Expr, IntImm, Var, const_int_value, is_const_int
 from tilewright.ir.node import Node
 from tilewright.ir.rewrite import Rewriter, walk
+from tilewright.tir.analysis.atomic_updates import is_atomic
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.expr import IterType
 from tilewright.tir.function import PrimFunc
@@ -120,7 +121,8 @@ class _CrossThread(Rewriter):
 
     def _starts_at(self, leaf: ReductionBlock, loop: For) -> bool:
         """Whether `loop` is the outermost one that a block reduces along, threads sharing it."""
-        if leaf.realize.block in self._done or loop.loop_var not in leaf.reduced:
+        block = leaf.realize.block
+        if block in self._done or loop.loop_var not in leaf.reduced or is_atomic(block):
             return False
         for shared in leaf.shared:
             if tag_of(shared) in BLOCKS:
@@ -128,7 +130,7 @@ class _CrossThread(Rewriter):
                     f"block {leaf.name} reduces along loop {shared.loop_var.name}, which is bound "
                     f"to {tag_of(shared)}: blocks of threads do not wait for each other",
                     loops=[shared.loop_var],
-                    hint="rfactor the loop, or bind it to threadIdx.x",
+                    hint="rfactor the loop, bind it to threadIdx.x, or make the block atomic",
                 )
         return bool(leaf.shared)
 
