@@ -63,6 +63,36 @@ class Module:
                 v = T.axis.spatial(4, i)
                 A[v] = A[v] + B[3 - v]
 
+    @T.prim_func(private=True)
+    def scan(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+        for i in range(4):
+            with T.block("B"):
+                v = T.axis.opaque(4, i)
+                T.reads(A[v], B[0:v])
+                T.writes(B[v])
+                B[v] = A[v] + T.if_then_else(v > 0, B[v - 1], T.float32(0))
+
+    @T.prim_func(private=True)
+    def unbound(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+        for i in range(4):
+            B[i] = A[i] * T.float32(2)
+
+    @T.prim_func(private=True)
+    def extern(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+        for i in range(4):
+            with T.block("B"):
+                v = T.axis.spatial(4, i)
+                B[v] = T.call_extern("float32", "fabsf", A[v])
+
+    @R.function
+    def programs(x: R.Tensor((4,), "float32")):
+        with R.dataflow():
+            a = R.call_tir(cls.scan, (x,), R.Tensor((4,), "float32"))
+            b = R.call_tir(cls.unbound, (a,), R.Tensor((4,), "float32"))
+            c = R.call_tir(cls.extern, (b,), R.Tensor((4,), "float32"))
+            R.output(c)
+        return c
+
     @R.function
     def network(x: R.Tensor((2, 3, 8, 8), "float32"), w: R.Tensor((4, 3, 3, 3), "float32")):
         with R.dataflow():
@@ -142,6 +172,15 @@ class Module:
         return R.const([1.0, 2.0], "float32")
 
 
+@R.function
+def evaluated(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+    @R.function
+    def inner(y: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        return R.add(y, x)
+
+    return inner(x)
+
+
 X = np.arange(1, 5, dtype="float32")
 
 
@@ -193,6 +232,20 @@ def test_some_of_it_on_the_host(machine):
     np.testing.assert_array_equal(squares.numpy(), 4 * X * X)
     same(machine["calls"](X), 40 * X * X + X)
     same(machine["hosted"](X), 4 * X)
+
+
+def test_programs_that_no_rule_puts_on_threads(executable, machine):
+    same(machine["programs"](X - 3), abs(2 * np.cumsum(X - 3)))
+    on_host = {kernel.name_hint for kernel in executable.compiled.graphs.kernels}
+    assert {"unbound_on_host", "extern_on_host"} <= on_host
+    assert "scan_on_host" not in on_host
+
+
+def test_a_graph_that_is_evaluated():
+    executable = relax.build(evaluated, "opencl")
+    assert list(executable.reasons) == ["evaluated"]
+    machine = relax.VirtualMachine(executable, DEVICE)
+    same(machine["evaluated"](tvm.nd.array(X, DEVICE)), 2 * X)
 
 
 def test_arrays_that_are_written_over(machine):
