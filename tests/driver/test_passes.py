@@ -104,8 +104,15 @@ def every_pass(kind):
 
 
 LLVM, C = every_pass("llvm -mcpu=haswell"), every_pass("c")
-NECESSARY = {"tir.LowerBlocks", "tir.FlattenBuffer", "tir.VectorizeLoop", "tir.LowerMath"}
+NECESSARY = {
+    "tir.ExpandTileOperations",
+    "tir.LowerBlocks",
+    "tir.FlattenBuffer",
+    "tir.VectorizeLoop",
+    "tir.LowerMath",
+}
 NECESSARY_FOR_C = {
+    "tir.ExpandTileOperations",
     "tir.LowerBlocks",
     "tir.FlattenBuffer",
     "tir.LowerIntrin",
@@ -130,7 +137,7 @@ class TestWatching:
     def test_lower_alone(self):
         assert names_of(lambda: tvm.lower(plain())) == ["lower", *lowering_names()]
         simple = names_of(lambda: tvm.lower(plain(), simple_mode=True))
-        assert simple == ["lower", *lowering_names()[:3]]
+        assert simple == ["lower", *lowering_names()[:4]]
 
     def test_a_pass_sees_all_functions_of_a_module_at_once(self):
         module = IRModule({"f": plain().with_attr("global_symbol", "f"), "g": program()})

@@ -74,13 +74,13 @@ def product(m: int, n: int, k: int, unit: Unit) -> tir.PrimFunc:
 
 
 def scheduled(
-    m: int, n: int, k: int, unit: Unit, *, warps: int = 2, shared: bool = True, pad: int = 8
+    m: int, n: int, k: int, unit: Unit, *, warps: int = 2, shared: bool = True, pad: bool = True
 ) -> tir.Schedule:
     """A product in tiles of a unit: of 2 by 2 tiles for each warp, and `warps` by 1 warps a block.
 
     Args:
         shared: whether operands go through shared memory, and results too.
-        pad: elements after each row of the operands in shared memory.
+        pad: whether there are 16 bytes after each row of the operands in shared memory.
     """
     sch = tir.Schedule(product(m, n, k, unit))
     block = sch.get_block("C")
@@ -117,7 +117,7 @@ def scheduled(
             sch.compute_at(copy, p)
             cooperate(sch, copy, warps)
             if pad:
-                sch.storage_align(copy, 0, 0, 32, pad)
+                sch.storage_align(copy, 0, 0, 32, 16 if unit.operand.endswith("8") else 8)
         tensorize_copy(sch, fragment, *extents, names[role])
     start = sch.decompose_reduction(tile, p)
     sch.tensorize(sch.get_loops(sch.get_child_blocks(start)[0])[-2], names["fill"])

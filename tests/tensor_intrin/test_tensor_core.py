@@ -42,10 +42,11 @@ def interpreted(func, a, b, result):
 @settings(max_examples=8, deadline=None)
 @given(
     st.sampled_from(UNITS), st.booleans(), st.integers(1, 2), st.integers(1, 2), st.integers(1, 2),
-    st.integers(1, 2), st.booleans(), st.sampled_from([0, 8]),
+    st.integers(1, 2), st.booleans(), st.booleans(),
 )  # fmt: skip
 def test_tensorized_products_mean_the_same(unit, trans, warps, m, n, k, shared, pad):
-    unit = unit._replace(trans=trans)
+    # Eight elements of 8 bits are less than the 16 bytes that rows of tiles have.
+    unit = unit._replace(trans=trans or (unit.operand.endswith("8") and unit.n == 8))
     shared |= unit.family == "mma"
     sizes = m * warps * unit.m, n * unit.n, k * unit.k
     sch = scheduled(*sizes, unit, warps=warps, shared=shared, pad=pad)

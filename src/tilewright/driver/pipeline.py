@@ -109,7 +109,7 @@ def lowering(device: Target | None = None) -> Sequential:
             *added(0),
             *([] if options("tir.noalias") else [tir.IgnoreNoAlias()]),
             *([tir.SkipAssert()] if options("tir.disable_assert") else []),
-            tir.ExpandTileOperations(),  # buffers instead of pointers
+            tir.ExpandTileOperations(_has_tensor_cores(device)),  # buffers instead of pointers
             tir.LowerAtomicUpdates(),  # blocks say what they add
             *(_reductions(device) if device else []),
             tir.LowerBlocks(),  # the rest knows loops, branches and buffers only
@@ -117,7 +117,7 @@ def lowering(device: Target | None = None) -> Sequential:
             *([tir.InstrumentBoundCheckers()] if options("tir.instrument_bound_checkers") else []),
             tir.PlanAndUpdateBufferAllocationLocation(),  # initialisations are in their places
             tir.CompactBufferAllocation(),  # to the size that is needed where they are now
-            *(_kernels() if device else []),
+            *(_kernels(device) if device else []),
             tir.FlattenBuffer(),  # memory is one-dimensional
             *added(1),
             tir.StorageRewrite(),  # memory of dead buffers is used again
@@ -130,6 +130,11 @@ def lowering(device: Target | None = None) -> Sequential:
     )
 
 
+def _has_tensor_cores(device: Target | None) -> bool:
+    """Whether warps execute operations on tiles together; otherwise each thread does."""
+    return device is not None and device.kind.name == "cuda"
+
+
 def _reductions(device: Target) -> list[Pass]:
     """What threads add up together."""
     from tilewright.tir.transform.device.passes import LowerCrossThreadReduction
@@ -137,10 +142,11 @@ def _reductions(device: Target) -> list[Pass]:
     return [LowerCrossThreadReduction(accelerator_of(device).lanes)]  # blocks say what they reduce
 
 
-def _kernels() -> list[Pass]:
+def _kernels(device: Target) -> list[Pass]:
     """From loops over blocks and threads to kernels."""
     from tilewright.tir.transform.device.passes import (
         InjectVirtualThread,
+        LowerFragments,
         LowerWarpMemory,
         MoveLargeMemory,
         ThreadSync,
@@ -152,6 +158,8 @@ def _kernels() -> list[Pass]:
         InjectVirtualThread(),  # before ThreadSync: what is done once needs one barrier
         LowerWarpMemory(),  # before ThreadSync: what threads exchange needs none
         ThreadSync(),  # before FlattenBuffer: dimensions tell elements apart
+        # Before FlattenBuffer, too: dimensions tell tiles apart.
+        *([LowerFragments()] if _has_tensor_cores(device) else []),
         MoveLargeMemory(),  # before FlattenBuffer, which knows how wide indices are
     ]
 
@@ -160,6 +168,7 @@ def readable_loops() -> Sequential:
     """The first part of `lowering`, after which indices are still those that the user wrote."""
     return Sequential(
         [
+            tir.ExpandTileOperations(),
             tir.LowerBlocks(),
             tir.PlanAndUpdateBufferAllocationLocation(),
             tir.CompactBufferAllocation(),

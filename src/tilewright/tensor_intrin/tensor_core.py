@@ -29,6 +29,7 @@ import re
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from tilewright.ir.dtype import DType
 from tilewright.script import tir as T
 from tilewright.tir.tensor_intrin import TensorIntrin
 
@@ -120,14 +121,23 @@ def _load(unit: Unit, match: re.Match[str]) -> TensorIntrin | None:
     code, role, trans, memory = match.groups()[1:]
     if not unit.multiplies(code) or role.isupper() == (unit.family == "wmma"):
         return None
-    if unit.family == "mma" and (memory == "global" or (role == "A" and trans)):
-        return None  # which `ldmatrix` cannot do
+    if unit.family == "mma" and not _has_ldmatrix(code, role, trans is not None, memory):
+        return None
     return load(unit, DTYPES[code], role.lower(), bool(trans), _scope_of(memory))
+
+
+def _has_ldmatrix(code: str, role: str, trans: bool, memory: str) -> bool:
+    """Whether ``ldmatrix`` loads an operand: it turns matrices of elements of 16 bits only."""
+    is_turned = trans if role == "A" else not trans
+    turns = role == "B" and code.endswith("16")
+    return memory != "global" and (turns or not is_turned)
 
 
 def _multiply(unit: Unit, match: re.Match[str]) -> TensorIntrin | None:
     a, b, c, trans = match.groups()[1:]
     if not unit.multiplies(a, b) or a != b or c not in RESULTS[a]:
+        return None
+    if unit.family == "mma" and not _has_ldmatrix(b, "B", trans is not None, "shared"):
         return None
     return multiply(unit, DTYPES[a], DTYPES[c], bool(trans))
 
@@ -144,6 +154,11 @@ _MAKERS: Final[dict[str, Callable[[Unit, re.Match[str]], TensorIntrin | None]]] 
 
 def _scope_of(memory: str) -> str:
     return memory.replace("_", ".")
+
+
+def _factor(dtype: str) -> int:
+    """Number of elements of 16 bytes, at multiples of which tiles start."""
+    return 128 // DType(dtype).bits
 
 
 def fill(unit: Unit, dtype: str) -> TensorIntrin:
@@ -164,7 +179,7 @@ def fill(unit: Unit, dtype: str) -> TensorIntrin:
     @T.prim_func
     def impl(c: T.handle):
         s1, s0 = T.int32(), T.int32()
-        C = T.match_buffer(c, (m, n), dtype, strides=[s1, s0], offset_factor=8, scope=scope)
+        C = T.match_buffer(c, (m, n), dtype, strides=[s1, s0], offset_factor=1, scope=scope)
         with T.block("root"):
             T.reads()
             T.writes(C[0:m, 0:n])
@@ -177,7 +192,7 @@ def fill(unit: Unit, dtype: str) -> TensorIntrin:
 
 def load(unit: Unit, dtype: str, role: str, trans: bool, memory: str) -> TensorIntrin:
     """A tile of an operand, as it lies in memory."""
-    m, n, k, scope = unit.m, unit.n, unit.k, unit.scope(role)
+    m, n, k, scope, factor = unit.m, unit.n, unit.k, unit.scope(role), _factor(dtype)
     rows, columns = (m, k) if role == "a" else (k, n)
     if trans:
         rows, columns = columns, rows
@@ -199,10 +214,10 @@ def load(unit: Unit, dtype: str, role: str, trans: bool, memory: str) -> TensorI
     def impl(a: T.handle, f: T.handle):
         s1, s0, d1, d0 = T.int32(), T.int32(), T.int32(), T.int32()
         A = T.match_buffer(
-            a, (rows, columns), dtype, strides=[s1, s0], offset_factor=8, scope=memory
+            a, (rows, columns), dtype, strides=[s1, s0], offset_factor=factor, scope=memory
         )
         F = T.match_buffer(
-            f, (rows, columns), dtype, strides=[d1, d0], offset_factor=8, scope=scope
+            f, (rows, columns), dtype, strides=[d1, d0], offset_factor=1, scope=scope
         )
         with T.block("root"):
             T.reads(A[0:rows, 0:columns])
@@ -248,11 +263,11 @@ def multiply(unit: Unit, operand: str, result: str, trans: bool) -> TensorIntrin
         a1, a0, b1, b0, c1, c0 = (
             T.int32(), T.int32(), T.int32(), T.int32(), T.int32(), T.int32(),
         )  # fmt: skip
-        A = T.match_buffer(a, (m, k), operand, strides=[a1, a0], offset_factor=8, scope=a_scope)
+        A = T.match_buffer(a, (m, k), operand, strides=[a1, a0], offset_factor=1, scope=a_scope)
         B = T.match_buffer(
-            b, (rows, columns), operand, strides=[b1, b0], offset_factor=8, scope=b_scope
+            b, (rows, columns), operand, strides=[b1, b0], offset_factor=1, scope=b_scope
         )
-        C = T.match_buffer(c, (m, n), result, strides=[c1, c0], offset_factor=8, scope=c_scope)
+        C = T.match_buffer(c, (m, n), result, strides=[c1, c0], offset_factor=1, scope=c_scope)
         with T.block("root"):
             T.reads(C[0:m, 0:n], A[0:m, 0:k], B[0:rows, 0:columns])
             T.writes(C[0:m, 0:n])
@@ -268,7 +283,7 @@ def multiply(unit: Unit, operand: str, result: str, trans: bool) -> TensorIntrin
 
 def store(unit: Unit, dtype: str, memory: str) -> TensorIntrin:
     """A tile of results, into memory."""
-    m, n, k, scope = unit.m, unit.n, unit.k, unit.scope("c")
+    m, n, k, scope, factor = unit.m, unit.n, unit.k, unit.scope("c"), _factor(dtype)
 
     @T.prim_func
     def desc(f: T.handle, c: T.handle):
@@ -285,8 +300,8 @@ def store(unit: Unit, dtype: str, memory: str) -> TensorIntrin:
     @T.prim_func
     def impl(f: T.handle, c: T.handle):
         s1, s0, d1, d0 = T.int32(), T.int32(), T.int32(), T.int32()
-        F = T.match_buffer(f, (m, n), dtype, strides=[s1, s0], offset_factor=8, scope=scope)
-        C = T.match_buffer(c, (m, n), dtype, strides=[d1, d0], offset_factor=8, scope=memory)
+        F = T.match_buffer(f, (m, n), dtype, strides=[s1, s0], offset_factor=1, scope=scope)
+        C = T.match_buffer(c, (m, n), dtype, strides=[d1, d0], offset_factor=factor, scope=memory)
         with T.block("root"):
             T.reads(F[0:m, 0:n])
             T.writes(C[0:m, 0:n])

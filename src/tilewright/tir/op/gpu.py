@@ -50,8 +50,8 @@ PARAMETERS: Final = {
 ``name=value`` is optional; an optional parameter without a value is left out of the call.
 """
 
-_OTHERS = ("tvm_storage_sync", "tvm_thread_allreduce", "tvm_warp_activemask")
-__all__ = [*PARAMETERS, *_OTHERS]  # pyright: ignore[reportUnsupportedDunderAll]
+_OTHERS = ("tvm_storage_sync", "ptx_tile", "tvm_thread_allreduce", "tvm_warp_activemask")
+__all__ = [*PARAMETERS, *_OTHERS[:1], *_OTHERS[2:]]  # pyright: ignore[reportUnsupportedDunderAll]
 
 for _name in (*PARAMETERS, *_OTHERS):
     register_op(f"tir.{_name}", CallEffectKind.OPAQUE, vectorizable=False)

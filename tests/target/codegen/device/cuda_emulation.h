@@ -78,6 +78,12 @@ constexpr int ENDED = 0;  // otherwise: the line of the barrier at which a threa
 constexpr int RUNS = -1;  // it runs, or
 constexpr int EXCHANGES = -2;  // it waits for other lanes of its warp
 
+// An operand of an instruction of a warp: its bits, and where the result goes.
+struct Operand {
+  uint64_t value;
+  void* destination;
+};
+
 struct Thread {
   ucontext_t context;
   Place place;
@@ -85,6 +91,8 @@ struct Thread {
   int line;  // of the exchange
   unsigned mask;  // the lanes that take part in it
   uint64_t given, shown;  // what it gives, and what the others see
+  const char* instruction;  // which the threads of a warp execute together, if the exchange is one
+  Operand* operands;
 };
 
 static ucontext_t scheduler;
@@ -104,7 +112,7 @@ inline void wait(int line) {
 template <typename T>
 T shuffle(int line, int direction, unsigned mask, T value, int distance, int width) {
   unsigned lane = (running - all_threads) % WARP;
-  running->line = line, running->mask = mask, running->given = 0;
+  running->line = line, running->mask = mask, running->given = 0, running->instruction = nullptr;
   memcpy(&running->given, &value, sizeof(T));
   running->state = EXCHANGES;
   swapcontext(&running->context, &scheduler);
@@ -120,10 +128,40 @@ T shuffle(int line, int direction, unsigned mask, T value, int distance, int wid
   return result;
 }
 
+inline Operand input(const void* value) { return {(uint64_t)value, nullptr}; }
+inline Operand input(uint32_t value) { return {value, nullptr}; }
+inline Operand input(int value) { return {(uint32_t)value, nullptr}; }
+inline Operand input(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, 4);
+  return {bits, nullptr};
+}
+template <typename T>
+Operand output(T& value) {
+  Operand operand = input(value);
+  operand.destination = &value;
+  return operand;
+}
+
+// Execute an instruction with the other threads of the warp.
+inline void execute(int line, const char* instruction, Operand* operands, unsigned count) {
+  running->line = line, running->mask = 0xffffffff;
+  running->instruction = instruction, running->operands = operands;
+  running->state = EXCHANGES;
+  swapcontext(&running->context, &scheduler);
+  for (unsigned i = 0; i < count; ++i)
+    if (operands[i].destination) memcpy(operands[i].destination, &operands[i].value, 4);
+}
+
+// What an instruction does with the operands of the threads of a warp; false, and a message.
+inline bool execute_together(Thread* lanes, char* message);
+
 // Whether all lanes that an exchange names have come to it; threads that there are not do not count.
 inline bool have_come(unsigned number) {
   Thread* warp = all_threads + number / WARP * WARP;
   Thread& thread = all_threads[number];
+  if (thread.state != EXCHANGES) return false;
+  if (thread.instruction && thread_count < number / WARP * WARP + WARP) return false;
   if (!(thread.mask >> number % WARP & 1)) return false;
   for (unsigned lane = 0; lane < WARP && warp + lane < all_threads + thread_count; ++lane) {
     Thread& other = warp[lane];
@@ -131,15 +169,6 @@ inline bool have_come(unsigned number) {
     if (other.state != EXCHANGES || other.line != thread.line || other.mask != thread.mask) return false;
   }
   return true;
-}
-
-// Lets the lanes of an exchange go on.
-inline void complete(unsigned number) {
-  Thread* warp = all_threads + number / WARP * WARP;
-  unsigned mask = all_threads[number].mask;
-  for (unsigned lane = 0; lane < WARP && warp + lane < all_threads + thread_count; ++lane) {
-    if (mask >> lane & 1) warp[lane].shown = warp[lane].given, warp[lane].state = RUNS;
-  }
 }
 
 inline void run_thread() {
@@ -160,22 +189,52 @@ inline void shuffle(unsigned* order, unsigned count) {
   for (unsigned i = count; i > 1; --i) std::swap(order[i - 1], order[random_below(i)]);
 }
 
+inline void resume(Thread& thread) {
+  if (thread.state != RUNS) return;
+  running = &thread;
+  threadIdx = thread.place;
+  swapcontext(&scheduler, &thread.context);
+}
+
+// Lets the lanes of an exchange go on; false and a message if what they do together is wrong.
+inline bool complete(unsigned number, char* message) {
+  Thread* warp = all_threads + number / WARP * WARP;
+  unsigned mask = all_threads[number].mask;
+  if (all_threads[number].instruction && !execute_together(warp, message)) return false;
+  for (unsigned lane = 0; lane < WARP && warp + lane < all_threads + thread_count; ++lane) {
+    if (mask >> lane & 1) warp[lane].shown = warp[lane].given, warp[lane].state = RUNS;
+  }
+  return true;
+}
+
+// Some warp that waits for none of its lanes goes on; 0 if there is none, -1 and a message for a fault.
+inline int run_warp(unsigned first, char* message) {
+  for (unsigned i = 0; i < thread_count; ++i) {
+    unsigned number = (first + i) % thread_count, start = number / WARP * WARP;
+    if (!have_come(number)) continue;
+    if (!complete(number, message)) return -1;
+    unsigned order[WARP];
+    shuffle(order, WARP);
+    for (unsigned lane : order)
+      if (start + lane < thread_count) resume(all_threads[start + lane]);
+    return 1;
+  }
+  return 0;
+}
+
 // All threads of a block from one barrier to the next; the state in which all are then, or -1.
 inline int run_phase(Thread* threads, unsigned* order, unsigned count, char* message) {
   shuffle(order, count);
   for (unsigned i = 0; i < count; ++i) threads[i].state = RUNS;
-  for (bool runs = true; runs;) {
-    for (unsigned i = 0; i < count; ++i) {
-      running = &threads[order[i]];
-      if (running->state != RUNS) continue;
-      threadIdx = running->place;
-      swapcontext(&scheduler, &running->context);
-    }
-    runs = false;
-    for (unsigned i = 0; i < count; ++i) {
-      if (threads[i].state == EXCHANGES && have_come(i)) complete(i), runs = true;
-    }
+  int found = 0;
+  for (unsigned i = 0; i < count && found >= 0; ++i) {
+    resume(threads[order[i]]);
+    // A warp may be ahead of others that have not started.
+    if (threads[order[i]].state == EXCHANGES && random_below(2)) found = run_warp(order[i], message);
   }
+  while (found >= 0 && (found = run_warp(random_below(count), message)) > 0) {
+  }
+  if (found < 0) return -1;
   for (unsigned i = 0; i < count; ++i) {
     if (threads[i].state == threads[0].state && threads[i].state != EXCHANGES) continue;
     auto where = [](int state) {

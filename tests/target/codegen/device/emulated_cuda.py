@@ -22,6 +22,7 @@ from tilewright.runtime.launcher import FIND_FUNCTION, launcher
 from tilewright.target.codegen.c.prelude import BFLOAT, HALF
 
 HEADER = Path(__file__).with_name("cuda_emulation.h")
+TILE_HEADER = Path(__file__).with_name("tile_emulation.h")
 CUDA = 2
 KERNEL = re.compile(r"__global__ void __launch_bounds__\(\d+\) (\w+)\(")
 OPTIONS = ("-std=c++17", "-O1", "-w", "-fPIC", "-ffp-contract=off", "-fno-exceptions", "-fno-rtti",
@@ -44,6 +45,11 @@ ARITHMETIC = "\n".join(
          "(float)((double)tw_load_f16(a) * tw_load_f16(b) + tw_load_f16(c))"),
     )
 )  # fmt: skip
+WARP_INSTRUCTION = re.compile(
+    r'asm volatile\("([^"]*)"\s*:\s*([^;:]*?)\s*(?::\s*([^;:]*?)\s*)?(?::\s*"memory"\s*)?\);'
+)
+"""Instruction, results and operands of what the threads of a warp execute together."""
+WARP_OPERAND = re.compile(r'"[=+]?[rfl]"\(([^()]*)\)')
 Shape = ctypes.c_uint * 3
 
 
@@ -333,11 +339,16 @@ def compiled(sources: tuple[str, ...]) -> tuple[Source, ...]:
 
 def emulated_source(sources: Sequence[str]) -> str:
     """Sources in CUDA C as C++, in which functions run their kernels."""
-    parts = [f'#include "{HEADER}"', f"namespace emulation {{ {HALF}{BFLOAT}{ARITHMETIC} }}"]
+    parts = [
+        f'#include "{HEADER}"',
+        f"namespace emulation {{ {HALF}{BFLOAT}{ARITHMETIC} }}",
+        f'#include "{TILE_HEADER}"',
+    ]
     for number, source in enumerate(sources):
         kernels = [f"EMULATED({name}, {number})" for name in KERNEL.findall(source)]
         text = source.replace('extern "C" ', "")  # names of other sources may be the same
         text = INSTRUCTION.sub(emulated_instruction, text)
+        text = WARP_INSTRUCTION.sub(emulated_warp_instruction, text)
         parts.append("\n".join([f"namespace source_{number} {{", text, *kernels, "}"]))
     return "\n".join(parts)
 
@@ -347,6 +358,20 @@ def emulated_instruction(match: re.Match[str]) -> str:
     instruction, result, operands = match.groups()
     arguments = ", ".join(OPERAND.findall(operands))
     return f"{result} = emulation::{INSTRUCTIONS[instruction]}({arguments});"
+
+
+def emulated_warp_instruction(match: re.Match[str]) -> str:
+    """Waiting for the threads of a warp in place of an instruction of all of them."""
+    instruction, results, operands = match.groups()
+    values = [
+        f"emulation::{kind}({value})"
+        for kind, texts in (("output", results), ("input", operands or ""))
+        for value in WARP_OPERAND.findall(texts)
+    ]
+    return (
+        f"emulation::Operand operands[] = {{{', '.join(values)}}}; "
+        f'emulation::execute(__LINE__, "{instruction}", operands, {len(values)});'
+    )
 
 
 def compile_library(source: Path, library: Path) -> None:

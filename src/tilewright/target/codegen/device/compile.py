@@ -13,7 +13,12 @@ from tilewright.ir.expr import Call, Expr, StringImm
 from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.op import Op
 from tilewright.ir.rewrite import Rewriter
-from tilewright.target.codegen.device import atomics, halves, vectors  # noqa: F401, emitters
+from tilewright.target.codegen.device import (  # noqa: F401, emitters
+    atomics,
+    halves,
+    tensor_cores,
+    vectors,
+)
 from tilewright.target.codegen.device.dialect import DIALECTS, Dialect
 from tilewright.target.codegen.device.emitter import write_kernel
 from tilewright.target.codegen.device.nvrtc import compile_kernels, nvrtc_is_installed

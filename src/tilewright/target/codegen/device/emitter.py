@@ -22,6 +22,7 @@ from tilewright.tir.function import PrimFunc
 from tilewright.tir.memory_owner import MemoryOwner, owner_of
 from tilewright.tir.numerics import KERNELS
 from tilewright.tir.stmt import Allocate, AllocateConst, AssertStmt, AttrStmt, Stmt
+from tilewright.tir.transform.device.fragments import tile_alignments
 from tilewright.tir.transform.device.thread_axes import THREADS, Axis, axes_and_body, is_axis
 from tilewright.tir.transform.device.vector_accesses import vector_sizes
 
@@ -104,7 +105,7 @@ def write_kernel(name: str, func: PrimFunc, dialect: Dialect, helpers: dict[str,
         helpers: sources of helper functions by name, to which those are added that it calls.
     """
     emitter = KernelEmitter(helpers, dialect)
-    emitter.alignments = vector_sizes(func.body)
+    emitter.alignments = {**vector_sizes(func.body), **tile_alignments(func.body)}
     axes, body = axes_and_body(func.body)
     restrict = f" {dialect.restrict}" if func.attrs.get("tir.noalias", False) else ""
     parameters = ", ".join(_parameter(emitter, param, restrict) for param in func.params)

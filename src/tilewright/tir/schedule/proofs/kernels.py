@@ -17,6 +17,7 @@ from tilewright.ir.structural import structural_equal
 from tilewright.tir.analysis.atomic_updates import is_atomic
 from tilewright.tir.analysis.dependence import NotProved, analyze, carried_between
 from tilewright.tir.buffer import Buffer
+from tilewright.tir.expand_tile_operations import expand_tile_operations
 from tilewright.tir.expr import IterType
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.memory_owner import MemoryOwner, owner_of
@@ -223,6 +224,7 @@ def _require_lowering(tree: FunctionTree, kernels: Sequence[For]) -> None:
 
 def _lower(func: PrimFunc) -> None:
     """Make kernels of a function, as far as that may be refused."""
+    func = expand_tile_operations(func, mark=True)
     func = lower_cross_thread_reduction(lower_atomic_updates(func))
     func = lower_blocks(func)
     func = unify_thread_axes(compact_buffers(plan_buffer_locations(func)))

@@ -41,6 +41,7 @@ from tilewright.tir.stmt import (
     seq,
 )
 from tilewright.tir.substitute import variables_of
+from tilewright.tir.tile_operations import tile_operation_of
 from tilewright.tir.transform.building.statements import resequenced, statements
 from tilewright.tir.transform.device.kernel_error import KernelError
 from tilewright.tir.transform.device.lane_exchange import lanes_that_exchange, strides_of
@@ -129,7 +130,7 @@ class _Barriers:
     def _scan(self, stmt: Stmt) -> _Scan:
         if isinstance(stmt, SeqStmt):
             return self._sequence(stmt)
-        if isinstance(stmt, (Allocate, AttrStmt, DeclBuffer)):
+        if isinstance(stmt, (Allocate, AttrStmt, DeclBuffer)) and not tile_operation_of(stmt):
             scan = self._scan(stmt.body)
             return self._around(stmt, scan, body=scan.stmt)
         if isinstance(stmt, LetStmt):

@@ -13,6 +13,7 @@ from tilewright.tir.function import PrimFunc
 from tilewright.tir.transform import PrimFuncPass
 from tilewright.tir.transform.device.barriers import insert_barriers
 from tilewright.tir.transform.device.cross_thread_reduction import lower_cross_thread_reduction
+from tilewright.tir.transform.device.fragments import lower_fragments
 from tilewright.tir.transform.device.large_memory import move_large_memory
 from tilewright.tir.transform.device.lower_warp_memory import lower_warp_memory
 from tilewright.tir.transform.device.split_kernels import split_kernels
@@ -36,6 +37,9 @@ LowerWarpMemory = pass_of(
 ThreadSync = pass_of("ThreadSync", insert_barriers, necessary="threads use what others have made")
 MoveLargeMemory = pass_of(
     "MoveLargeMemory", move_large_memory, necessary="threads have little memory of their own"
+)
+LowerFragments = pass_of(
+    "LowerFragments", lower_fragments, necessary="fragments are registers of the threads of a warp"
 )
 
 

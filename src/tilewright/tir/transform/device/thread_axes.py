@@ -25,6 +25,7 @@ from typing import Final, NamedTuple
 
 from tilewright.ir.arithmetic import logical_and
 from tilewright.ir.convert import as_expr, const
+from tilewright.ir.dtype import INT32
 from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
 from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.ir.structural import structural_equal
@@ -42,6 +43,7 @@ from tilewright.tir.stmt import (
     Stmt,
 )
 from tilewright.tir.substitute import substitute, variables_of
+from tilewright.tir.tile_operations import tile_operation_of
 from tilewright.tir.transform.building.statements import statements
 from tilewright.tir.transform.device.kernel_error import KernelError
 
@@ -50,6 +52,9 @@ THREAD_EXTENT: Final = "thread_extent"
 
 BLOCKS: Final = ("blockIdx.x", "blockIdx.y", "blockIdx.z")
 THREADS: Final = ("threadIdx.x", "threadIdx.y", "threadIdx.z")
+WARP: Final = 32
+"""Number of threads of a warp, which are neighbours along x."""
+
 AXES: Final = (*BLOCKS[::-1], *THREADS[::-1])
 """The axes of kernels, the outermost first."""
 
@@ -184,6 +189,7 @@ def axes_of(kernel: For) -> Iterator[Axis]:
         if isinstance(stmt, For) and is_bound(stmt) and tag_of(stmt) not in VIRTUAL:
             loops.setdefault(tag_of(stmt), []).append(stmt)
     inner = {stmt.loop_var for stmt in statements(kernel) if isinstance(stmt, For)}
+    works_on_tiles = any(tile_operation_of(stmt) for stmt in statements(kernel))
     for tag, bound in loops.items():
         if tag not in AXES:
             raise KernelError(
@@ -194,6 +200,13 @@ def axes_of(kernel: For) -> Iterator[Axis]:
         longest = bound[0].extent
         for loop in bound[1:]:
             longest = _longer(longest, bound[0], loop)
+        if works_on_tiles and tag == "threadIdx.x" and not is_const_int(longest, WARP):
+            raise KernelError(
+                f"loop {bound[0].loop_var.name} over threadIdx.x has {longest} iterations, but "
+                f"the {WARP} threads of a warp work on tiles together",
+                loops=[bound[0].loop_var],
+                hint=f"give it {WARP} iterations, and bind another loop to threadIdx.y",
+            )
         changing = [var.name for var in variables_of(longest) if var in inner]
         if changing:
             raise KernelError(
@@ -204,6 +217,8 @@ def axes_of(kernel: For) -> Iterator[Axis]:
                 hint="use the largest number, and a condition inside",
             )
         yield Axis(tag, bound[0].loop_var, longest)
+    if works_on_tiles and "threadIdx.x" not in loops:
+        yield Axis("threadIdx.x", Var("lane", INT32), const(WARP))
 
 
 def _longer(longest: Expr, first: For, loop: For) -> Expr:
@@ -260,15 +275,21 @@ class _Threads(Rewriter):
         self._inside.append(loop)
         body = self(loop.body)
         self._inside.pop()
-        index: Expr = axis.var
+        index: Expr = const(0, axis.var.dtype) if is_const_int(axis.extent, 1) else axis.var
         if not is_const_int(loop.min, 0):
-            index = as_expr(axis.var + loop.min)
+            index = as_expr(index + loop.min)
         if index is not loop.loop_var:
             body = substitute(body, {loop.loop_var: index})
         body = with_pragmas(body, loop)
         if structural_equal(loop.extent, axis.extent):
             return body
         return IfThenElse(axis.var < loop.extent, body)
+
+    def AttrStmt(self, stmt: AttrStmt) -> Stmt:
+        operation = tile_operation_of(stmt)
+        if operation is None:
+            return stmt.map_children(self)
+        return self._once(stmt, "threadIdx.x") if operation.name == "store" else stmt
 
     def BufferStore(self, store: BufferStore) -> Stmt:
         is_own = owner_of(store.buffer.scope()) in (MemoryOwner.THREAD, MemoryOwner.WARP)
@@ -277,10 +298,10 @@ class _Threads(Rewriter):
     def Evaluate(self, stmt: Evaluate) -> Stmt:
         return stmt if isinstance(stmt.value, IntImm) else self._once(stmt)
 
-    def _once(self, stmt: Stmt) -> Stmt:
-        """`stmt`, done by one thread of the axes that it is in no loop of."""
+    def _once(self, stmt: Stmt, *together: str) -> Stmt:
+        """`stmt`, done by one thread of the axes that it is in no loop of, but for some axes."""
         condition: Expr | None = None
-        around = {tag_of(loop) for loop in self._inside}
+        around = {*together, *(tag_of(loop) for loop in self._inside)}
         for tag, axis in self._axes.items():
             if tag not in around and not is_const_int(axis.extent, 1):
                 first = axis.var.equal(const(0, axis.var.dtype))

@@ -15,7 +15,8 @@ from tilewright.tir.analysis.dependence.solver import answers, limited, read_set
 from tilewright.tir.analysis.dependence.violation import NotProved
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.memory_owner import MemoryOwner, owner_of
-from tilewright.tir.stmt import BufferStore, For, IfThenElse, LetStmt, Stmt
+from tilewright.tir.stmt import AttrStmt, BufferStore, For, IfThenElse, LetStmt, Stmt
+from tilewright.tir.tile_operations import tile_operation_of
 from tilewright.tir.transform.device.thread_axes import BLOCKS, THREADS, Axis
 
 
@@ -30,6 +31,7 @@ class Access(NamedTuple):
             between it and the place where accesses are compared, and of definitions.
         conditions: what holds there, and whether it is the opposite that holds.
         is_atomic: whether another thread may do the same at the same time.
+        by_warp: whether the threads of a warp do it together, each a part that is not known.
     """
 
     buffer: Buffer
@@ -38,6 +40,7 @@ class Access(NamedTuple):
     inner: tuple[For | LetStmt | Let, ...] = ()
     conditions: tuple[tuple[Expr, bool], ...] = ()
     is_atomic: bool = False
+    by_warp: bool = False
 
     def inside(self, node: For | LetStmt | Let) -> Access:
         """The access as it is seen from outside of a loop or a definition."""
@@ -60,6 +63,7 @@ class _Collector(Visitor):
         self.accesses: list[Access] = []
         self._inner: tuple[For | LetStmt | Let, ...] = ()
         self._conditions: tuple[tuple[Expr, bool], ...] = ()
+        self._by_warp = False
 
     def _add(
         self,
@@ -71,7 +75,7 @@ class _Collector(Visitor):
         if owner_of(buffer.scope()) is not MemoryOwner.THREAD:
             inner = self._inner[::-1]
             self.accesses.append(
-                Access(buffer, indices, is_write, inner, self._conditions, is_atomic)
+                Access(buffer, indices, is_write, inner, self._conditions, is_atomic, self._by_warp)
             )
 
     def BufferLoad(self, load: BufferLoad) -> None:
@@ -81,6 +85,11 @@ class _Collector(Visitor):
     def BufferStore(self, store: BufferStore) -> None:
         self.visit_children(store)
         self._add(store.buffer, store.indices, True)
+
+    def AttrStmt(self, stmt: AttrStmt) -> None:
+        outer, self._by_warp = self._by_warp, tile_operation_of(stmt) is not None
+        self.visit_children(stmt)
+        self._by_warp = outer
 
     def For(self, loop: For) -> None:
         self.visit(loop.min)
@@ -184,13 +193,21 @@ class ThreadConflicts:
             return False
         if first.is_atomic and second.is_atomic:
             return False
-        if not any(axis.tag in differing for axis in self._axes):
+        if not self._apart(first, second, differing):
             return False
         if first.buffer is not second.buffer or not first.indices or not second.indices:
             return None
         with limited():
             found = answers(self._meet)(first, second, differing, same)
         return None if isinstance(found, NotProved) else found
+
+    def _apart(self, first: Access, second: Access, differing: Sequence[str]) -> list[str]:
+        """The axes along which two threads may differ that do not wait for each other."""
+        apart = [axis.tag for axis in self._axes if axis.tag in differing]
+        if first.by_warp and second.by_warp and first.is_write and second.is_write:
+            # A warp does one after the other, and its threads have the same parts.
+            apart = [tag for tag in apart if tag != "threadIdx.x"]
+        return apart
 
     def _meet(
         self, first: Access, second: Access, differing: Sequence[str], same: Sequence[str]
@@ -205,7 +222,7 @@ class ThreadConflicts:
         self, first: Access, second: Access, differing: Sequence[str], same: Sequence[str]
     ) -> tuple[list[_Side], Any]:
         """Both sides, and the set of pairs of threads that meet, and where."""
-        apart = [axis.tag for axis in self._axes if axis.tag in differing]
+        apart = self._apart(first, second, differing)
         sides = [
             _Side(access, self._axes, letter, same)
             for access, letter in ((first, "a"), (second, "b"))
