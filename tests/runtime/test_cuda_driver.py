@@ -326,6 +326,58 @@ def test_streams_of_a_device(api):
     assert calls.index(("cuStreamDestroy_v2", stream)) > 0
 
 
+class Exporter:
+    """An array of another library on an emulated device."""
+
+    def __init__(self, array):
+        self.array, self.streams = array, []
+
+    def __dlpack_device__(self):
+        return 2, 1
+
+    def __dlpack__(self, stream=None):
+        self.streams.append(stream)
+        return self.array.to_dlpack()
+
+
+def test_arrays_of_others_are_taken_when_their_work_is_done(api):
+    source = tvm.nd.array(np.arange(6, dtype="float32").reshape(2, 3), tvm.cuda(1))
+    producer = Exporter(source)
+    array = tvm.nd.from_dlpack(producer)
+    assert array.device == tvm.cuda(1)
+    assert array.data_ptr() == source.data_ptr()
+    with tvm_ffi.use_raw_stream(tvm_ffi.device("cuda", 1), 1234):
+        tvm.nd.from_dlpack(producer)
+    assert producer.streams == [1, 1234]
+    address = source.data_ptr()
+    del source, producer
+    gc.collect()
+    np.testing.assert_array_equal(array.numpy(), np.arange(6).reshape(2, 3))
+    del array
+    gc.collect()
+    assert tvm.cuda(1).memory_in_use == 0
+    assert tvm.nd.empty((6,), "float32", tvm.cuda(1)).data_ptr() == address
+
+
+@pytest.mark.skipif(tvm.cuda(0).exist, reason="there is a device")
+def test_an_array_of_others_without_a_driver():
+    with pytest.raises(DeviceError, match=r"from_dlpack: device cuda\(1\) cannot be used"):
+        tvm.nd.from_dlpack(Exporter(None))
+
+
+def test_arrays_are_given_to_others_when_their_work_is_done(api):
+    array = tvm.nd.array(np.zeros(3, "float32"), tvm.cuda(0))
+    assert array.__dlpack_device__() == (2, 0)
+    waits = []
+    for ours in (0, 1234):
+        for stream in (None, 1, -1, 1234, 5678):
+            api.calls.clear()
+            with tvm_ffi.use_raw_stream(tvm_ffi.device("cuda", 0), ours):
+                array.__dlpack__(stream=stream, max_version=(1, 0))
+            waits.append([a[0] for name, a in api.calls if name == "cuStreamWaitEvent"])
+    assert waits == [[], [], [], [1234], [5678], [1], [1], [], [], [5678]]
+
+
 def test_memory_is_used_again_by_its_stream_only(api):
     device = tvm.cuda(0)
     stream = device.create_raw_stream()

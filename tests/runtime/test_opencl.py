@@ -70,6 +70,15 @@ def test_memory_is_given_back():
     assert DEVICE.memory_in_use == before
 
 
+def test_arrays_say_by_dlpack_where_they_are():
+    array = on_device(np.arange(3, dtype="float32"))
+    assert array.__dlpack_device__() == (4, 0)
+    again = tvm.nd.from_dlpack(array.to_dlpack())
+    assert again.device == DEVICE
+    again[1] = 7
+    assert array.numpy().tolist() == [0, 7, 2]
+
+
 def test_a_device_that_is_not_there():
     assert not tvm.opencl(99).exist
     with pytest.raises(DeviceError, match=r"there is no device opencl\(99\): this machine has"):

@@ -14,12 +14,14 @@ from tilewright.error import (
     AllocationError,
     ArgumentError,
     ArgumentValueError,
+    DeviceError,
     DTypeError,
     ShapeError,
 )
 from tilewright.ir.dtype import DType
 from tilewright.runtime.device import (
     CPU,
+    DEVICE_TYPES,
     Device,
     as_device,
     cpu,
@@ -35,6 +37,13 @@ ALIGNMENT: Final = 64
 
 MAX_DIMENSIONS: Final = 64
 """The largest rank of an array, which is numpy's."""
+
+
+LEGACY_STREAM: Final = 1
+"""The default stream of CUDA, in the numbers of the Array API standard and of CUDA itself."""
+
+NO_STREAM: Final = -1
+"""What a consumer of DLPack says that needs nothing to be waited for."""
 
 
 class _HostMemory:
@@ -123,6 +132,34 @@ class NDArray(core.Tensor):
     def same_as(self, other: object) -> bool:
         """Whether `other` is this same array (not merely equal in content)."""
         return isinstance(other, core.CObject) and self.__chandle__() == other.__chandle__()
+
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> object:
+        """A DLPack capsule of this array.
+
+        Args:
+            stream: on a CUDA device, the stream of the consumer, whose later work waits for what
+                has been started here. None and 1 are the default stream, -1 is none.
+            max_version: the newest version of DLPack that the consumer knows.
+            dl_device: where it wants the array; only where this array is.
+            copy: whether it wants a copy; only False or None.
+
+        Raises:
+            BufferError: for another device, or a copy.
+        """
+        place = super().device
+        if place.dlpack_device_type() == DEVICE_TYPES["cuda"] and stream != NO_STREAM:
+            driver, consumer = driver_of(place, "__dlpack__"), stream or LEGACY_STREAM
+            ours = driver.stream(place.index) or LEGACY_STREAM
+            if consumer != ours:
+                driver.wait(place.index, consumer, ours)
+        return super().__dlpack__(max_version=max_version, dl_device=dl_device, copy=copy)
 
     def to_dlpack(self) -> object:
         """A DLPack capsule of this array, for `from_dlpack` of another package."""
@@ -332,6 +369,7 @@ def from_dlpack(dltensor: Any) -> NDArray:
 
     Raises:
         ArgumentError: if it is neither.
+        DeviceError: if it is on a device that this package cannot use here.
         ArgumentValueError: if the producer refuses (such as numpy for a read-only array), or for a
             tensor of torch whose negative or conjugate bit is set.
     """
@@ -339,11 +377,29 @@ def from_dlpack(dltensor: Any) -> NDArray:
         return dltensor
     require_plain(dltensor, "from_dlpack")
     try:
-        return import_tensor(dltensor, NDArray)
+        return import_tensor(_after_pending_work(dltensor), NDArray)
+    except DeviceError:
+        raise
     except BufferError as error:
         raise ArgumentValueError(f"from_dlpack: {error}") from None
     except (TypeError, ValueError) as error:
         raise ArgumentError(f"from_dlpack: {error}") from None
+
+
+def _after_pending_work(producer: Any) -> Any:
+    """A capsule of an array on a CUDA device; other producers and capsules stay as they are.
+
+    Work that our stream is given later waits for what the producer has started so far (Array API
+    standard, ``__dlpack__``).
+    """
+    if not hasattr(producer, "__dlpack_device__"):
+        return producer
+    kind, number = producer.__dlpack_device__()
+    if kind != DEVICE_TYPES["cuda"]:
+        return producer
+    place = Device(int(kind), int(number))
+    stream = driver_of(place, "from_dlpack").stream(place.device_id) or LEGACY_STREAM
+    return producer.__dlpack__(stream=stream)
 
 
 def alias(values: np.ndarray) -> NDArray:

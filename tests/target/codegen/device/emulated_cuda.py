@@ -104,8 +104,8 @@ class EmulatedCuda:
 
     def find(self, name: str) -> int:
         """The address of a function of the driver API."""
-        function = getattr(self, name)
-        kinds = [kind for key, kind in get_type_hints(function).items() if key != "return"]
+        hints = get_type_hints(getattr(EmulatedCuda, name))
+        kinds = [kind for key, kind in hints.items() if key != "return"]
 
         def recorded(*arguments: Any) -> int:
             self.calls.append((name, arguments))
@@ -174,7 +174,7 @@ class EmulatedCuda:
         return Status.CUDA_SUCCESS
 
     def cuStreamSynchronize(self, stream: Pointer) -> Status:
-        return Status.CUDA_SUCCESS
+        return self.cuCtxSynchronize()
 
     def cuStreamWaitEvent(self, stream: Pointer, event: Pointer, flags: Int) -> Status:
         return Status.CUDA_SUCCESS
@@ -188,7 +188,7 @@ class EmulatedCuda:
         return Status.CUDA_SUCCESS
 
     def cuEventSynchronize(self, event: Pointer) -> Status:
-        return Status.CUDA_SUCCESS
+        return self.cuCtxSynchronize()
 
     def cuEventElapsedTime(self, time: Pointer, start: Pointer, stop: Pointer) -> Status:
         return put(time, ctypes.c_float, 1e3 * (self._handles[stop] - self._handles[start]))
@@ -312,9 +312,13 @@ class CudaDevices:
 
 NO_FUNCTIONS = FIND_FUNCTION(lambda name: None)
 
+_used = []
+"""All emulations, which the launcher may call as long as the process lives."""
+
 
 def use_emulation(monkeypatch: Any, api: EmulatedCuda) -> None:
     """Let ``tilewright.cuda(n)`` be emulated devices."""
+    _used.append(api)
     find = FIND_FUNCTION(lambda name: api.find(name.decode()))
     before = launcher().devices_exchange(CUDA, None, find)
     emulated = launcher().devices_exchange(CUDA, before, None)
