@@ -240,13 +240,14 @@ def test_a_run_that_fails_while_it_is_timed(api):
 
 @pytest.mark.parametrize("place", ["threads", "blocks"])
 def test_a_launch_that_fails_says_which_limit_it_exceeds(api, place):
-    module = tvm.build(doubled(threads=2048 if place == "threads" else 1), target="cuda")
+    api.attributes[1] = 16
+    module = tvm.build(doubled(threads=32 if place == "threads" else 1), target="cuda")
     array = tvm.nd.array(np.ones(4 if place == "threads" else 70_000, "float32"), tvm.cuda(0))
     head = (
         r"main_kernel: cannot be started with .*: cuLaunchKernel fails: CUDA_ERROR_INVALID_VALUE "
     )
     reason = {
-        "threads": "a block has 2048 threads, and the device runs at most 1024 of a block",
+        "threads": "a block has 32 threads, and the device runs at most 16 of a block",
         "blocks": "there are 70000 blocks along y, and the device runs at most 65535 there",
     }
     with pytest.raises(DeviceError, match=rf"{head}\(1\): invalid argument; {reason[place]}"):

@@ -273,7 +273,7 @@ class EmulatedCuda:
     ) -> Status:  # fmt: skip
         assert not shared
         assert not extra
-        if max(by, bz) >= 1 << 16 or tx * ty * tz > 1024:
+        if max(by, bz) >= 1 << 16 or tx * ty * tz > self.attributes[1]:
             return self.fail(Status.CUDA_ERROR_INVALID_VALUE, "invalid argument")
         if not self.launches_left:
             return self.fail(Status.CUDA_ERROR_LAUNCH_FAILED, "the kernel fails")
