@@ -112,11 +112,14 @@ def lowering(device: Target | None = None) -> Sequential:
             tir.ExpandTileOperations(_has_tensor_cores(device)),  # buffers instead of pointers
             tir.LowerAtomicUpdates(),  # blocks say what they add
             *(_reductions(device) if device else []),
+            tir.MarkSoftwarePipelines(),  # annotations count the blocks of a loop
             tir.LowerBlocks(),  # the rest knows loops, branches and buffers only
             # Checked before memory becomes smaller, and one-dimensional.
             *([tir.InstrumentBoundCheckers()] if options("tir.instrument_bound_checkers") else []),
             tir.PlanAndUpdateBufferAllocationLocation(),  # initialisations are in their places
             tir.CompactBufferAllocation(),  # to the size that is needed where they are now
+            # Before ThreadSync: iterations that overlap have memory of their own.
+            tir.InjectSoftwarePipeline(device is not None and device.kind.name == "cuda"),
             *(_kernels(device) if device else []),
             tir.FlattenBuffer(),  # memory is one-dimensional
             *added(1),
@@ -181,7 +184,7 @@ def legalization(target: Target | Machine) -> Sequential:
     """From loops over flat memory to what backends accept: vectors and registers of `target`."""
     vectorizes = not PassContext.current().option("tir.disable_vectorize")
     if isinstance(target, Target) and target.kind.name in KERNEL_KINDS:
-        return Sequential(_for_kernels(vectorizes), name="legalize")
+        return Sequential(_for_kernels(target.kind.name, vectorizes), name="legalize")
     machine = target if isinstance(target, Machine) else target.machine
     return _legalization(machine, vectorizes)
 
@@ -201,13 +204,18 @@ def _without_vectors() -> list[Pass]:
     ]
 
 
-def _for_kernels(vectorizes: bool) -> list[Pass]:
+def _for_kernels(kind: str, vectorizes: bool) -> list[Pass]:
     """Code of one thread: scalars, and vectors in memory."""
-    from tilewright.tir.transform.device.passes import LowerVectors, VectorizeKernels
+    from tilewright.tir.transform.device.passes import (
+        InjectPTXAsyncCopy,
+        LowerVectors,
+        VectorizeKernels,
+    )
 
     return [
         tir.InlineLets(),
         *([VectorizeKernels()] if vectorizes else []),
+        *([InjectPTXAsyncCopy()] if kind == "cuda" else []),  # after it: of whole vectors
         tir.MarkUnrolledLoops(),  # the compiler of the device unrolls them
         tir.RemoveNoOp(),
         tir.LowerIntrin(),

@@ -39,6 +39,8 @@ from tilewright.tir.transform.plan_buffer_locations import plan_buffer_locations
 from tilewright.tir.transform.promote_registers import promote_registers
 from tilewright.tir.transform.scalarize_vectors import scalarize_vectors
 from tilewright.tir.transform.simplify import drop_assertions, inline_lets, remove_no_ops, simplify
+from tilewright.tir.transform.software_pipeline.annotations import mark_pipelines
+from tilewright.tir.transform.software_pipeline.injection import inject_software_pipeline
 from tilewright.tir.transform.split_full_tiles import split_full_tiles
 from tilewright.tir.transform.storage_rewrite import storage_rewrite
 from tilewright.tir.transform.stream_stores import stream_stores
@@ -131,6 +133,9 @@ class ExpandTileOperations(PrimFuncPass):
 LowerAtomicUpdates = pass_of(
     "LowerAtomicUpdates", lower_atomic_updates, necessary="updates may happen at the same time"
 )
+MarkSoftwarePipelines = pass_of(
+    "MarkSoftwarePipelines", mark_pipelines, necessary="the passes after it know no blocks"
+)
 LowerBlocks = pass_of("LowerBlocks", lower_blocks, necessary="the passes after it know no blocks")
 LowerInitBlock = ConvertBlocksToOpaque = LowerMatchBuffer = LowerOpaqueBlock = LowerBlocks
 """What TVM does in these steps; here the first of them does it all, and leaves no blocks."""
@@ -179,6 +184,22 @@ InsertPrefetches = pass_of("InsertPrefetches", insert_prefetches, opt_level=1)
 StreamStores = pass_of("StreamStores", stream_stores, opt_level=1)
 LowerIntrin = pass_of("LowerIntrin", lower_intrinsics, necessary="code has basic operators only")
 ScalarizeVectors = pass_of("ScalarizeVectors", scalarize_vectors, necessary="C has no vectors")
+
+
+class InjectSoftwarePipeline(LoweringPass):
+    """Pipelines in place of the loops that annotations say it of, also those with two buffers.
+
+    Args:
+        asynchronous: whether to say which copies may run in the background.
+    """
+
+    name = "tir.InjectSoftwarePipeline"
+    transformation = staticmethod(inject_software_pipeline)
+    necessary = "marks of statements mean nothing after it"
+
+    def __init__(self, asynchronous: bool = False) -> None:
+        super().__init__()
+        self._options = {"asynchronous": asynchronous}
 
 
 class VectorizeLoop(LoweringPass):

@@ -23,6 +23,10 @@
 #define __shfl_up_sync(...) emulation::shuffle(__LINE__, -1, __VA_ARGS__)
 #define __shfl_down_sync(...) emulation::shuffle(__LINE__, 1, __VA_ARGS__)
 
+#define tw_copy_async(to, from, bytes) emulation::copy_async(to, from, bytes)
+#define tw_commit_copies() ++emulation::running->group
+#define tw_wait_copies(groups) emulation::wait_copies(groups)
+
 inline float rsqrtf(float x) { return 1 / sqrtf(x); }
 inline double rsqrt(double x) { return 1 / sqrt(x); }
 inline int __popc(uint32_t x) { return __builtin_popcount(x); }
@@ -84,6 +88,13 @@ struct Operand {
   void* destination;
 };
 
+// Copies in the background, which are done as late as a thread may rely on.
+struct Copy {
+  void* to;
+  const void* from;
+  int bytes, group;
+};
+
 struct Thread {
   ucontext_t context;
   Place place;
@@ -93,6 +104,8 @@ struct Thread {
   uint64_t given, shown;  // what it gives, and what the others see
   const char* instruction;  // which the threads of a warp execute together, if the exchange is one
   Operand* operands;
+  Copy* copies;
+  int copy_count, copies_done, group;
 };
 
 static ucontext_t scheduler;
@@ -169,6 +182,22 @@ inline bool have_come(unsigned number) {
     if (other.state != EXCHANGES || other.line != thread.line || other.mask != thread.mask) return false;
   }
   return true;
+}
+
+inline void copy_async(void* to, const void* from, int bytes) {
+  Thread& thread = *running;
+  size_t size = (thread.copy_count + 1) * sizeof(Copy);
+  thread.copies = (Copy*)realloc(thread.copies, size);
+  thread.copies[thread.copy_count++] = {to, from, bytes, thread.group};
+}
+
+inline void wait_copies(int groups) {
+  Thread& thread = *running;
+  for (; thread.copies_done < thread.copy_count; ++thread.copies_done) {
+    Copy& copy = thread.copies[thread.copies_done];
+    if (copy.group >= thread.group - groups) break;
+    memcpy(copy.to, copy.from, copy.bytes);
+  }
 }
 
 inline void run_thread() {
@@ -261,6 +290,7 @@ inline int run_block(Thread* threads, unsigned* order, char* stacks, Place shape
     thread.context.uc_stack.ss_size = STACK;
     thread.context.uc_link = &scheduler;
     thread.place = shape.at(i);
+    thread.copy_count = thread.copies_done = thread.group = 0;
     makecontext(&thread.context, run_thread, 0);
   }
   int state;
@@ -273,7 +303,7 @@ inline int run(void (*function)(void*), void* arguments, const Place* blocks, co
                uint64_t seed, char* message) {
   unsigned count = shape->count(), all = blocks->count();
   start = function, start_arguments = arguments, random_state = seed * 2 + 1;
-  Thread* threads = (Thread*)malloc(count * sizeof(Thread));
+  Thread* threads = (Thread*)calloc(count, sizeof(Thread));
   char* stacks = (char*)malloc(count * STACK);
   unsigned* order = (unsigned*)malloc(count * sizeof(unsigned));
   unsigned* block_order = (unsigned*)malloc(all * sizeof(unsigned));
@@ -283,6 +313,7 @@ inline int run(void (*function)(void*), void* arguments, const Place* blocks, co
     blockIdx = blocks->at(block_order[i]);
     state = run_block(threads, order, stacks, *shape, message);
   }
+  for (unsigned i = 0; i < count; ++i) free(threads[i].copies);
   free(threads);
   free(stacks);
   free(order);

@@ -367,4 +367,7 @@ def search() -> Program:
     return Program(search)
 
 
-from tests.target.codegen.device import vector_programs  # noqa: E402, F401, registers its programs
+from tests.target.codegen.device import (  # noqa: E402, they register their programs
+    pipeline_programs,  # noqa: F401
+    vector_programs,  # noqa: F401
+)

@@ -14,6 +14,7 @@ from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.op import Op
 from tilewright.ir.rewrite import Rewriter
 from tilewright.target.codegen.device import (  # noqa: F401, emitters
+    async_copies,
     atomics,
     halves,
     tensor_cores,

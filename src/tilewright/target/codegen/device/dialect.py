@@ -34,6 +34,7 @@ class Dialect(NamedTuple):
             language has these; ``{size}`` is in bytes.
         vector_value: a vector of given lanes.
         aligned: behind the declaration of memory at a multiple of ``{size}`` bytes.
+        copy_async: the source of helpers that copy into shared memory in the background.
         helpers: sources of helper functions, by name, where they differ from those of the host.
         keywords: names that programs cannot have.
     """
@@ -56,6 +57,7 @@ class Dialect(NamedTuple):
     vector_structure: str
     vector_value: str
     aligned: str
+    copy_async: str
     helpers: Mapping[str, str]
     keywords: frozenset[str]
 
@@ -152,6 +154,37 @@ static inline float tw_round_f16(float value) { return tw_load_f16(tw_store_f16(
 """
 """Conversions of float16 that each device has, in place of `prelude.HALF`."""
 
+_COPY_AT_ONCE: Final = """\
+#define tw_copy_async(to, from, bytes) tw_copy((__local uchar*)(to), (__global uchar*)(from), bytes)
+static inline void tw_copy(__local uchar* to, __global const uchar* from, int bytes) {
+  for (int i = 0; i < bytes; ++i) to[i] = from[i];
+}
+#define tw_commit_copies()
+#define tw_wait_copies(groups)
+"""
+_COPY_ASYNC: Final = """\
+#ifndef tw_copy_async
+#if __CUDA_ARCH__ >= 800
+#define TW_CACHE_4 "ca"
+#define TW_CACHE_8 "ca"
+#define TW_CACHE_16 "cg"
+#define tw_copy_async(to, from, bytes)                                            \\
+  asm volatile("cp.async." TW_CACHE_##bytes ".shared.global [%0], [%1], " #bytes ";" \\
+               :: "r"((uint32_t)__cvta_generic_to_shared(to)), "l"(from) : "memory")
+#define tw_commit_copies() asm volatile("cp.async.commit_group;" ::: "memory")
+#define tw_wait_copies(groups) asm volatile("cp.async.wait_group " #groups ";" ::: "memory")
+#else  // GPUs without such copies
+struct __attribute__((aligned(4))) tw_bytes_4 { uint32_t words[1]; };
+struct __attribute__((aligned(8))) tw_bytes_8 { uint32_t words[2]; };
+struct __attribute__((aligned(16))) tw_bytes_16 { uint32_t words[4]; };
+#define tw_copy_async(to, from, bytes) *(tw_bytes_##bytes*)(to) = *(const tw_bytes_##bytes*)(from)
+#define tw_commit_copies()
+#define tw_wait_copies(groups)
+#endif
+#endif
+"""
+"""Copies from global into shared memory, of 4, 8 or 16 bytes, which form groups."""
+
 OPENCL: Final = Dialect(
     name="opencl",
     prelude=_INTEGERS.format(long="long", suffix="L")
@@ -186,6 +219,7 @@ OPENCL: Final = Dialect(
     vector_structure="",
     vector_value="({type})({lanes})",
     aligned=_ALIGNED,
+    copy_async=_COPY_AT_ONCE,
     helpers={"f16": _VLOAD_HALF},
     keywords=frozenset(
         """
@@ -232,6 +266,7 @@ CUDA: Final = Dialect(
     vector_structure=f"struct {_ALIGNED} {{name}} {{{{ {{element}} {{lanes}}; }}}};\n",
     vector_value="{type}{{{lanes}}}",
     aligned=_ALIGNED,
+    copy_async=_COPY_ASYNC,
     helpers={"f16": _HALF_INSTRUCTIONS, "bf16": _BFLOAT_INSTRUCTIONS},
     keywords=frozenset(
         """

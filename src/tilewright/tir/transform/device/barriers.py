@@ -12,6 +12,9 @@ two, in the innermost loop around both; and at the start of a loop whose iterati
 
 Which elements threads access is decided by integer sets; see `thread_conflicts`. All threads of a
 block come to a barrier or none does, so that it never stands under a condition on the thread.
+
+A thread waits for the copies that it has running in the background, and for those of others at a
+barrier behind that.
 """
 
 from __future__ import annotations
@@ -54,6 +57,7 @@ from tilewright.tir.transform.device.thread_axes import (
     with_body,
 )
 from tilewright.tir.transform.device.thread_conflicts import Access, ThreadConflicts, accesses_in
+from tilewright.tir.transform.software_pipeline.async_attributes import ASYNC_WAIT
 
 SYNC: Final = "tir.tvm_storage_sync"
 
@@ -130,6 +134,8 @@ class _Barriers:
     def _scan(self, stmt: Stmt) -> _Scan:
         if isinstance(stmt, SeqStmt):
             return self._sequence(stmt)
+        if isinstance(stmt, AttrStmt) and stmt.attr_key == ASYNC_WAIT:
+            return _Scan(seq(stmt, _barrier()), (), (), True)
         if isinstance(stmt, (Allocate, AttrStmt, DeclBuffer)) and not tile_operation_of(stmt):
             scan = self._scan(stmt.body)
             return self._around(stmt, scan, body=scan.stmt)

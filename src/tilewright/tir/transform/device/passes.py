@@ -11,6 +11,7 @@ from tilewright.ir.transform import ModulePass
 from tilewright.tir.analysis.kernel_limits import exceeded
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.transform import PrimFuncPass
+from tilewright.tir.transform.device.async_copies import inject_async_copies
 from tilewright.tir.transform.device.barriers import insert_barriers
 from tilewright.tir.transform.device.cross_thread_reduction import lower_cross_thread_reduction
 from tilewright.tir.transform.device.fragments import lower_fragments
@@ -30,6 +31,7 @@ InjectVirtualThread = pass_of(
     "InjectVirtualThread", inject_virtual_threads, necessary="a device has no virtual threads"
 )
 VectorizeKernels = pass_of("VectorizeKernels", vectorize_kernels, opt_level=1)
+InjectPTXAsyncCopy = pass_of("InjectPTXAsyncCopy", inject_async_copies)
 LowerVectors = pass_of("LowerVectors", lower_vectors, necessary="a thread computes with scalars")
 LowerWarpMemory = pass_of(
     "LowerWarpMemory", lower_warp_memory, necessary="a device has no memory of a warp"

@@ -51,15 +51,16 @@ class Access(NamedTuple):
         return self._replace(conditions=(*self.conditions, (condition, negated)))
 
 
-def accesses_in(stmt: Stmt) -> list[Access]:
-    """What a statement accesses of the memory that threads share."""
-    collector = _Collector()
+def accesses_in(stmt: Stmt, *, private: bool = False) -> list[Access]:
+    """What a statement accesses of the memory that threads share; with `private`, of all memory."""
+    collector = _Collector(private)
     collector.visit(stmt)
     return collector.accesses
 
 
 class _Collector(Visitor):
-    def __init__(self) -> None:
+    def __init__(self, private: bool) -> None:
+        self._private = private
         self.accesses: list[Access] = []
         self._inner: tuple[For | LetStmt | Let, ...] = ()
         self._conditions: tuple[tuple[Expr, bool], ...] = ()
@@ -72,7 +73,7 @@ class _Collector(Visitor):
         is_write: bool,
         is_atomic: bool = False,
     ) -> None:
-        if owner_of(buffer.scope()) is not MemoryOwner.THREAD:
+        if self._private or owner_of(buffer.scope()) is not MemoryOwner.THREAD:
             inner = self._inner[::-1]
             self.accesses.append(
                 Access(buffer, indices, is_write, inner, self._conditions, is_atomic, self._by_warp)
@@ -273,10 +274,10 @@ class _Side:
         for axis in own:
             name = self.name(axis.tag)
             conditions.append(f"0 <= {name} < {affine.text(axis.extent)}")
-        renamed = {name: f"{letter}_{name}" for name in affine.unknowns}
-        self.elements = [_renamed(text, renamed) for text in elements]
-        self.conditions = [_renamed(text, renamed) for text in (*conditions, *affine.constraints)]
-        self.unknowns = list(renamed.values())
+        names = {name: f"{letter}_{name}" for name in affine.unknowns}
+        self.elements = [renamed(text, names) for text in elements]
+        self.conditions = [renamed(text, names) for text in (*conditions, *affine.constraints)]
+        self.unknowns = list(names.values())
         self.names = [self.name(axis.tag) for axis in own]
         self.parameters, self.exact = affine.parameters, affine.exact
 
@@ -285,5 +286,6 @@ class _Side:
         return f"{self._letter}_{tag.replace('.', '_')}"
 
 
-def _renamed(text: str, names: dict[str, str]) -> str:
+def renamed(text: str, names: dict[str, str]) -> str:
+    """A text of isl with other names."""
     return re.sub(r"\w+", lambda word: names.get(word[0], word[0]), text)

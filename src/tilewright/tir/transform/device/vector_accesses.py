@@ -17,7 +17,8 @@ from typing import Final
 
 from tilewright.ir.convert import const
 from tilewright.ir.dtype import INT32
-from tilewright.ir.expr import Expr, Ramp, Shuffle, Var, is_const_int
+from tilewright.ir.expr import Call, Expr, Ramp, Shuffle, Var, const_int_value, is_const_int
+from tilewright.ir.op import Op
 from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.ir.structural import structural_equal
 from tilewright.tir.buffer import Buffer, BufferLoad
@@ -29,6 +30,8 @@ from tilewright.tir.transform.scalarize_vectors import Lanes, Scalarizer, reads_
 
 LARGEST: Final = 16
 """Bytes that one instruction loads or stores."""
+
+CP_ASYNC: Final = Op.get("tir.ptx_cp_async")
 
 
 def lower_vectors(func: PrimFunc) -> PrimFunc:
@@ -52,12 +55,17 @@ def _aligned(buffer: Buffer, size: int) -> Buffer:
 
 
 def vector_sizes(stmt: Stmt) -> dict[Var, int]:
-    """The sizes of the largest vectors that are accessed, in bytes, by memory."""
+    """The sizes of the largest vectors that are accessed or copied, in bytes, by memory."""
     sizes: dict[Var, int] = {}
     for node in walk(stmt):
         if isinstance(node, (BufferLoad, BufferStore)) and is_vector_access(node):
             data = node.buffer.data
             sizes[data] = max(sizes.get(data, 0), access_bytes(node))
+        elif isinstance(node, Call) and node.op is CP_ASYNC:
+            size = const_int_value(node.args[4]) or 0
+            for pointer in (node.args[0], node.args[2]):
+                if isinstance(pointer, Var):
+                    sizes[pointer] = max(sizes.get(pointer, 0), size)
     return sizes
 
 

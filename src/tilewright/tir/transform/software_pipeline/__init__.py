@@ -1,0 +1,1 @@
+"""Loops whose iterations overlap: a stage of one runs beside an earlier stage of a later one."""

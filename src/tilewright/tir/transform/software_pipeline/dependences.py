@@ -1,0 +1,144 @@
+"""Whether iterations of a loop may overlap: every two accesses of an element keep their order.
+
+Statement `i` of iteration `k` runs in step `k + stage[i]` of the pipeline, and within the step in
+the place `order[i]`. What iteration `k` does before iteration `k + d` must be done before in the
+pipeline, too. That is asked of integer sets for the distances `d` at which it would not be.
+
+Threads that share memory run the loop together, so that the accesses may be those of two threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tilewright.error import LoweringError
+from tilewright.ir.expr import Var
+from tilewright.tir.analysis.dependence.affine import Affine
+from tilewright.tir.analysis.dependence.solver import answers, limited, read_set
+from tilewright.tir.analysis.dependence.violation import NotProved
+from tilewright.tir.memory_owner import MemoryOwner, owner_of
+from tilewright.tir.stmt import For, Stmt
+from tilewright.tir.transform.device.thread_conflicts import Access, accesses_in, renamed
+
+
+class Step(NamedTuple):
+    """A statement of a pipeline.
+
+    Attributes:
+        number: its place in the loop.
+        stage: in which stage it is.
+        order: its place among those that run beside each other.
+        stmt: the statement.
+    """
+
+    number: int
+    stage: int
+    order: int
+    stmt: Stmt
+
+
+def require_overlap(
+    loop: For, steps: Sequence[Step], own: set[Var], threads: Sequence[For]
+) -> None:
+    """Refuse a pipeline that would change what its loop computes.
+
+    Args:
+        loop: the loop.
+        steps: its statements.
+        own: memory of which each iteration has its own.
+        threads: the loops around over threads.
+
+    Raises:
+        LoweringError: for accesses whose order would be another one, or is not known to be kept.
+    """
+    accesses = {step.number: accesses_in(step.stmt, private=True) for step in steps}
+    for first in steps:
+        for second in steps:
+            low = 0 if first.number < second.number else 1
+            high = first.stage - second.stage - (first.order <= second.order)
+            if high < low:
+                continue
+            for one in accesses[first.number]:
+                for other in accesses[second.number]:
+                    last = 0 if one.buffer.data in own else high
+                    if last >= low and _may_meet(one, other, loop, (low, last), threads):
+                        raise LoweringError(_reason(loop, first, second, one))
+
+
+def _reason(loop: For, first: Step, second: Step, access: Access) -> str:
+    return (
+        f"loop {loop.loop_var.name} cannot be a pipeline: statement {first.number} of an iteration "
+        f"accesses {access.buffer.name} before statement {second.number} of it or of a later one "
+        f"does, and one of them writes; in stages {first.stage} and {second.stage} the order is "
+        "another one, or is not known to be the same. Give the later one a stage that is as late, "
+        "or a later place in the order"
+    )
+
+
+def _may_meet(
+    first: Access,
+    second: Access,
+    loop: For,
+    distances: tuple[int, int],
+    threads: Sequence[For],
+) -> bool:
+    """Whether two accesses may be of one element, so many iterations apart, one of them writing."""
+    if first.buffer.data is not second.buffer.data or not first.is_write | second.is_write:
+        return False
+    if first.buffer is not second.buffer or not first.indices or not second.indices:
+        return True
+    if owner_of(first.buffer.scope()) is MemoryOwner.THREAD:
+        threads = ()
+    with limited():
+        found = answers(_meet)(first, second, loop, distances, threads)
+    return isinstance(found, NotProved) or found
+
+
+def _meet(
+    first: Access,
+    second: Access,
+    loop: For,
+    distances: tuple[int, int],
+    threads: Sequence[For],
+) -> bool:
+    sides = [_Side(a, loop, letter, threads) for a, letter in ((first, "a"), (second, "b"))]
+    equal = [f"{one} = {other}" for one, other in zip(*(s.elements for s in sides), strict=True)]
+    apart = f"{distances[0]} <= b - a <= {distances[1]}"
+    body = " and ".join([apart, *equal, *(c for side in sides for c in side.conditions)])
+    unknowns = [name for side in sides for name in side.unknowns]
+    if unknowns:
+        body = f"exists ({', '.join(unknowns)} : {body})"
+    parameters = dict.fromkeys(name for side in sides for name in side.parameters)
+    return not read_set(f"[{', '.join(parameters)}] -> {{ [a, b] : {body} }}").is_empty()
+
+
+class _Side:
+    """An access as conditions of isl; its variables have names of their own.
+
+    Attributes:
+        elements: the indices.
+        unknowns: its variables, but for the iteration, whose name is the letter.
+        conditions: what is known of them.
+        parameters: the sizes.
+    """
+
+    def __init__(self, access: Access, loop: For, letter: str, threads: Sequence[For]) -> None:
+        scope: dict[Var, object] = {loop.loop_var: letter}
+        for thread in threads:
+            scope[thread.loop_var] = thread
+        for node in access.inner:
+            if isinstance(node, For):
+                scope[node.loop_var] = node
+            else:
+                scope[node.var] = node.value
+        affine = Affine(scope)  # type: ignore[arg-type]
+        elements = [affine.text(index) for index in access.indices]
+        start, extent = affine.text(loop.min), affine.text(loop.extent)
+        conditions = [affine.formula(*condition) for condition in access.conditions]
+        conditions.append(f"{start} <= {letter} < {start} + {extent}")
+        names = {name: f"{letter}_{name}" for name in affine.unknowns}
+        self.elements = [renamed(text, names) for text in elements]
+        self.conditions = [renamed(text, names) for text in (*conditions, *affine.constraints)]
+        self.unknowns = list(names.values())
+        self.parameters = affine.parameters
