@@ -26,7 +26,7 @@ from tilewright.tir import PrimFunc, Schedule
 from tilewright.tir.expr import IterType
 from tilewright.tir.interpreter import interpret
 from tilewright.tir.schedule import BlockRV, LoopRV
-from tilewright.tir.stmt import For, ForKind
+from tilewright.tir.stmt import For, ForKind, SeqStmt
 from tilewright.tir.substitute import variables_of
 
 AXES = ("blockIdx.x", "blockIdx.y", "threadIdx.x", "threadIdx.y", "threadIdx.x", "vthread.x")
@@ -163,6 +163,10 @@ def with_random_threads(func: PrimFunc, rng: random.Random) -> PrimFunc:
         if not any(is_thread(sch.get(loop)) for loop in outer):
             place = outer[0] if outer else block
             sch = attempt(sch, lambda s, p=place: s.bind(s.add_unit_loop(p), "threadIdx.x")) or sch
+    for block in sch.get_child_blocks(sch.get_block("root")):
+        for loop in sch.get_loops(block):
+            if rng.random() < 0.4:
+                pipeline_randomly(rng, loop, sch)
     return sch.mod["main"]
 
 
@@ -191,6 +195,22 @@ def vectorize_randomly(rng: random.Random, block: BlockRV, sch: Schedule) -> Non
     if rng.random() < 0.7:
         *_, loop = sch.split(loop, [None, rng.choice((2, 4, 4, 8, 16))])
     sch.vectorize(loop)
+
+
+def pipeline_randomly(rng: random.Random, loop: LoopRV, sch: Schedule) -> None:
+    """Let the iterations of a loop of several statements overlap."""
+    stmt = sch.get(loop)
+    if stmt.kind is not ForKind.SERIAL or not isinstance(stmt.body, SeqStmt):
+        return
+    count = len(stmt.body.seq)
+    stages = [0] * (count - 1) + [rng.choice((1, 1, 2, 3))]
+    if rng.random() < 0.2:
+        stages = sorted(rng.randint(0, 2) for _ in range(count))
+    sch.annotate(loop, "software_pipeline_stage", stages)
+    if rng.random() < 0.5:
+        sch.annotate(loop, "software_pipeline_async_stages", [stages[0]])
+    if rng.random() < 0.3:
+        sch.annotate(loop, "software_pipeline_order", [*range(1, count), 0])
 
 
 def unroll_randomly(rng: random.Random, block: BlockRV, sch: Schedule) -> None:

@@ -32,6 +32,7 @@ from tilewright.tir.stmt import (
     While,
 )
 from tilewright.tir.transform.building.allocations import STACK_LIMIT
+from tilewright.tir.transform.device.thread_axes import is_axis
 
 
 def write_function(
@@ -72,8 +73,15 @@ def _sequence(emitter: FunctionEmitter, stmt: SeqStmt) -> None:
         emitter.statement(item)
 
 
-@emits(AttrStmt, DeclBuffer)
-def _skip_to_body(emitter: FunctionEmitter, stmt: AttrStmt | DeclBuffer) -> None:
+@emits(AttrStmt)
+def _attribute(emitter: FunctionEmitter, stmt: AttrStmt) -> None:
+    if is_axis(stmt):
+        raise CodegenError("target c has no GPU threads; launch none")
+    emitter.statement(stmt.body)
+
+
+@emits(DeclBuffer)
+def _declaration(emitter: FunctionEmitter, stmt: DeclBuffer) -> None:
     emitter.statement(stmt.body)
 
 

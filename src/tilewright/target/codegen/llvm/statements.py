@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.error import CodegenError
+from tilewright.error import CodegenError, LoweringError
 from tilewright.ir.dtype import FLOAT64, INT64
 from tilewright.ir.expr import Call, Expr, IntImm
 from tilewright.target.codegen.llvm.conversions import cast
@@ -18,6 +18,7 @@ from tilewright.tir.stmt import (
     SeqStmt,
     While,
 )
+from tilewright.tir.transform.device.thread_axes import is_axis
 from tilewright.tir.transform.stream_stores import NONTEMPORAL_STORES
 
 
@@ -56,6 +57,8 @@ def _attribute(emitter: FunctionEmitter, stmt: AttrStmt) -> None:
     elif stmt.attr_key == DEVICE_MEMORY:
         emitter.beside = emitter.operand(stmt.value)
         emitter.statement(stmt.body)
+    elif is_axis(stmt):
+        raise LoweringError(f"the llvm target has no axis {stmt.node.thread_tag}: no threads run")
     else:
         emitter.statement(stmt.body)
 
