@@ -215,12 +215,12 @@ def pipeline_randomly(rng: random.Random, loop: LoopRV, sch: Schedule) -> None:
 
 def unroll_randomly(rng: random.Random, block: BlockRV, sch: Schedule) -> None:
     """Unroll the innermost loop around a block, or those that are short."""
-    outer, *_, loop = sch.get_loops(block)
+    loops = sch.get_loops(block)
     if rng.random() < 0.5:
-        sch.unroll(loop)
+        sch.unroll(loops[-1])
         return
-    sch.annotate(outer, "pragma_auto_unroll_max_step", rng.choice((2, 8, 64)))
-    sch.annotate(outer, "pragma_unroll_explicit", rng.choice((0, 1)))
+    sch.annotate(loops[0], "pragma_auto_unroll_max_step", rng.choice((2, 8, 64)))
+    sch.annotate(loops[0], "pragma_unroll_explicit", rng.choice((0, 1)))
 
 
 def with_shared_reduction(sch: Schedule, block: BlockRV, rng: random.Random) -> Schedule:

@@ -8,9 +8,11 @@ import pytest
 from tests.budget import SECONDS
 
 import tilewright as tvm
+from tilewright.driver.pipeline import lowering
 from tilewright.error import LoweringError
 from tilewright.script import from_source
 from tilewright.script import tir as T
+from tilewright.target import Target
 from tilewright.tir.interpreter import interpret
 from tilewright.tir.stmt import Allocate, For
 from tilewright.tir.transform.building.statements import statements
@@ -147,6 +149,13 @@ def test_only_serial_loops_are_pipelines():
 
     with pytest.raises(LoweringError, match="loop k is of kind parallel"):
         tvm.lower(main)
+
+
+def test_what_is_on_the_way_is_not_used():
+    annotations = {"software_pipeline_stage": [0, 0, 1], "software_pipeline_async_stages": [0]}
+    module = tvm.IRModule.from_expr(three_statements(**annotations))
+    with pytest.raises(LoweringError, match=r"statement 1 of stage 0 uses what statement 0 copies"):
+        lowering(Target("cuda"))(module)
 
 
 def carried(distance):

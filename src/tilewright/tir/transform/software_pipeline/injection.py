@@ -241,19 +241,16 @@ class _Moment(NamedTuple):
             return True
         return self.number < stage if self.is_after else self.number >= stage
 
-    def groups_since(self, copied: int, used: int, is_copied_before: bool) -> int:
-        """How many groups of copies follow the one that a statement uses.
+    def groups_since(self, copied: int, used: int) -> int:
+        """How many groups of copies follow the one that a statement uses, before this step.
 
         Args:
             copied: the stage of the copies.
             used: the stage of the statement.
-            is_copied_before: whether the group of the same step comes before the statement.
         """
-        groups = used - copied - (not is_copied_before)
         if not self.is_after or self.number is None:
-            return groups
-        last = min(self.number - (not is_copied_before), copied - 1)
-        return last - (self.number - used + copied)
+            return used - copied - 1
+        return min(self.number, copied) - 1 - (self.number - used + copied)
 
 
 class _Overlap:
@@ -286,37 +283,37 @@ class _Overlap:
 
     def _step(self, moment: _Moment, time: Expr) -> Stmt:
         """What runs beside each other at a time, counted in steps from the first one."""
-        parts: list[Stmt] = []
-        fewest: int | None = None
-        for step in self._steps:
-            if not moment.has(step.stage):
-                continue
-            groups = self._groups_since(step, moment)
-            if groups is not None and (fewest is None or groups < fewest):
-                parts.append(_attribute(ASYNC_WAIT, groups))
-                fewest = groups
+        present = [step for step in self._steps if moment.has(step.stage)]
+        groups = [number for step in present for number in self._groups_since(step, moment)]
+        # At the start, so that threads which wait for each other then have also used what the
+        # copies of this step replace.
+        parts = [_attribute(ASYNC_WAIT, min(groups))] if groups else []
+        for step in present:
             iteration = expand(as_expr(self._loop.min + time - step.stage))
             stmt = Iteration({self._loop.loop_var: iteration})(step.stmt)
             is_copy = step.stage in self._asynchronous
             parts.append(AttrStmt(const(0), ASYNC_COPIES, const(1), stmt) if is_copy else stmt)
             if step.order == self._last_copy:
                 parts.append(_attribute(ASYNC_GROUP, step.stage))
-                fewest = None
         return seq(*parts)
 
-    def _groups_since(self, step: Step, moment: _Moment) -> int | None:
-        """How many groups may be on the way when a statement runs; None if it uses no copies."""
+    def _groups_since(self, step: Step, moment: _Moment) -> list[int]:
+        """How many groups may be on the way when a step runs, for each stage that it copies in."""
         used = uses_of(step.stmt)
-        sources = [
-            copy.stage
-            for copy in self._copies
-            if copy.stage != step.stage and not used.isdisjoint(written_by(copy.stmt))
-        ]
-        if not sources:
-            return None
-        if len(self._asynchronous) > 1:
-            return 0  # groups of several stages are on the way together
-        return moment.groups_since(sources[0], step.stage, self._last_copy < step.order)
+        found: list[int] = []
+        for copy in self._copies:
+            if copy is step or used.isdisjoint(written_by(copy.stmt)):
+                continue
+            if copy.stage >= step.stage:
+                raise LoweringError(
+                    f"loop {self._loop.loop_var.name} cannot be a pipeline: statement "
+                    f"{step.number} of stage {step.stage} uses what statement {copy.number} copies "
+                    f"in the background in stage {copy.stage}; give it a later stage"
+                )
+            # Groups of several stages are on the way together.
+            several = len(self._asynchronous) > 1
+            found.append(0 if several else moment.groups_since(copy.stage, step.stage))
+        return found
 
 
 def _attribute(key: str, value: int) -> Stmt:
