@@ -151,8 +151,9 @@ def test_axes_that_do_not_exist_or_are_taken():
     with pytest.raises(ArgumentError, match="thread_axis is a string, got 3"):
         sch.bind(i, 3)
     sch.bind(i, "threadIdx.x")
-    with pytest.raises(ScheduleError, match=r"loop `i` is bound to threadIdx\.x already"):
+    with pytest.raises(ScheduleError, match=r"loop `i` is bound to threadIdx\.x already") as caught:
         sch.bind(j, "threadIdx.x")
+    assert caught.value.hint.startswith("bind it to another axis")
 
 
 @T.prim_func

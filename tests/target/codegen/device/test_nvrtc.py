@@ -1,6 +1,7 @@
 """Kernels compiled by NVRTC, for GPUs that need not be there."""
 
 import importlib.util
+import re
 import sys
 
 import pytest
@@ -9,6 +10,7 @@ from tests.target.codegen.device.programs import PROGRAMS, matmul, reverse
 import tilewright as tvm
 from tilewright.error import ArgumentValueError, CodegenError, TargetError
 from tilewright.target.codegen.device import nvrtc
+from tilewright.tir.analysis.kernel_limits import kernel_uses
 
 HAS_NVRTC = all(map(importlib.util.find_spec, ("cuda", "nvidia")))
 requires_nvrtc = pytest.mark.skipif(
@@ -52,6 +54,20 @@ def test_the_assembly_of_a_product_uses_shared_memory():
     assembly = kernels(matmul(), "cuda -arch=sm_80").get_source("ptx")
     assert "st.shared" in assembly
     assert ".maxntid 16" in assembly
+
+
+REGISTERS = re.compile(rb"\x04\x2f\x08\x00....(....)", re.DOTALL)
+"""In machine code: the number of registers of a kernel, behind the number of its symbol."""
+
+
+@requires_nvrtc
+@pytest.mark.parametrize("name", ["tiled_product", "virtual_threads", "reversed_rows"])
+def test_registers_are_estimated(name):
+    func = PROGRAMS[name]().func
+    cubin = nvrtc.compile_kernels(kernels(func).get_source(), "sm_80")
+    (found,) = REGISTERS.findall(cubin)
+    (kernel,) = kernel_uses(func)
+    assert abs(kernel.registers - int.from_bytes(found, "little")) <= 12
 
 
 @requires_nvrtc

@@ -150,7 +150,10 @@ def bind(tree: FunctionTree, loop: For, thread_axis: str) -> Edit:
             S(i)
 
     Requires: no iteration depends on another one; for ``threadIdx``, iterations may also sum up
-    into the same element (a reduction across threads). A loop around or inside has the same axis
+    into the same element (a reduction across threads), and for any axis if the block is annotated
+    as ``atomic``. Threads of different blocks of a kernel exchange nothing, in other loops of it
+    neither; all loops of an axis in a kernel fit together; and barriers stand only where all
+    threads come. A loop around or inside has the same axis
     only if the inner one fills memory that the threads share, so that they can share the work::
 
         for i in T.thread_binding(32, thread="threadIdx.x"):
@@ -164,8 +167,8 @@ def bind(tree: FunctionTree, loop: For, thread_axis: str) -> Edit:
             `te.thread_axis`.
 
     Raises:
-        ScheduleError: for an unknown axis, one that is bound around or inside of the loop, or
-            iterations that depend on each other.
+        ScheduleError: for an unknown axis, one that is bound around or inside of the loop,
+            iterations that depend on each other, or a kernel that threads cannot run.
 
     Example::
 
@@ -189,7 +192,12 @@ def bind(tree: FunctionTree, loop: For, thread_axis: str) -> Edit:
             continue
         outer, inner = (other, loop) if tree.is_above(other, loop) else (loop, other)
         if not may_share_work(tree, outer, inner, tag):
-            raise ScheduleError(f"{{1}} is bound to {tag} already", at=[loop, other])
+            raise ScheduleError(
+                f"{{1}} is bound to {tag} already",
+                at=[loop, other],
+                hint="bind it to another axis; loops of one axis, one inside of the other, have "
+                "the same number of iterations, and share the work of filling shared memory",
+            )
     thread = IterVar(None, Var("", loop.loop_var.dtype), IterType.THREAD_INDEX, tag)
     bound = _of_kind(loop, ForKind.THREAD_BINDING).replace(thread_binding=thread)
     return Edit(tree.edit({loop: bound}).func, None, {"thread_axis": tag})

@@ -87,7 +87,6 @@ class VerifyGPUCode(ModulePass):
     """
 
     name = "tir.VerifyGPUCode"
-    necessary = "a device refuses them without saying why"
 
     def __init__(self, constraints: Mapping[str, int]) -> None:
         self._constraints = constraints
