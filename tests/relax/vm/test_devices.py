@@ -12,9 +12,11 @@ from tilewright import relax
 from tilewright.error import (
     ArgumentValueError,
     DeviceError,
+    ExportError,
     LoweringError,
     ProgramAssertionError,
 )
+from tilewright.relax.frontend import nn
 from tilewright.relax.interpreter import evaluate
 from tilewright.runtime import device_arrays
 from tilewright.script import ir as I
@@ -304,9 +306,26 @@ def test_a_library(executable, tmp_path):
     machine = relax.VirtualMachine(tvm.runtime.load_module(tmp_path / "graphs.so"), DEVICE)
     same(machine["calls"](X), 40 * X * X + X)
     same(machine["constant"](), [1, 2])
-    machine.set_input("branch", X, c=np.array(True))
+    given = X.copy()
+    machine.set_input("branch", given, c=np.array(True))
+    given[:] = 0  # it was copied
     machine.invoke_stateful("branch")
     same(machine.get_outputs("branch"), 2 * X)
+
+
+def test_plain_c_has_no_arrays_of_devices(executable, tmp_path):
+    with pytest.raises(ExportError, match="functions for opencl take arrays of the device"):
+        executable.export_header(tmp_path / "graphs.h")
+
+
+def test_a_model_that_is_a_class():
+    class Doubled(nn.Module):
+        def forward(self, x):
+            return x + x
+
+    spec = {"forward": {"x": nn.spec.Tensor((4,), "float32")}}
+    run = Doubled().jit(spec, device=DEVICE, out_format="numpy")
+    np.testing.assert_array_equal(run(X), 2 * X)
 
 
 def test_looking_at_it():

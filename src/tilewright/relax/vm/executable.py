@@ -101,6 +101,12 @@ class Executable:
             str: the path that was written.
         """
         path = os.fspath(file_name)
+        kind = self.compiled.graphs.started.placement.kind
+        if kind is not None:
+            raise ExportError(
+                f"export_header: functions for {kind} take arrays of the device, which a host of "
+                "tvm-ffi has; plain C programs cannot call them"
+            )
         functions = {
             symbol: self.compiled.module[name]
             for name in self.compiled.graphs.programs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -87,6 +87,14 @@ class GraphFunction:
         with running_on(self._device.device_id):
             return self.native(*flat)
 
+    def placed(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Arguments with their arrays where the native function wants them.
+
+        The errors are those of `flat`.
+        """
+        parts = iter(self.flat(args))
+        return tuple(_filled(structure, parts) for structure in self._structure)
+
     def flat(self, args: tuple[Any, ...]) -> list[Any]:
         """The arguments of the native function; arrays of the host are copied to the device.
 
@@ -150,6 +158,13 @@ class GraphFunction:
 
     def __repr__(self) -> str:
         return f"<tilewright.relax.GraphFunction {self.native.name}>"
+
+
+def _filled(structure: Any, parts: Iterator[Any]) -> Any:
+    """An argument that is passed in parts."""
+    if structure is None:
+        return next(parts)
+    return tuple(_filled(part, parts) for part in structure)
 
 
 class SavedFunction:

@@ -87,7 +87,7 @@ class VirtualMachine:
     # --- stateful calls -----------------------------------------------------------------------
 
     def set_input(self, func_name: str, *args: Any, **kwargs: Any) -> None:
-        """Remember arguments for `invoke_stateful`.
+        """Remember arguments for `invoke_stateful`; for a device, with arrays of the host copied.
 
         Args:
             func_name: the function.
@@ -136,8 +136,16 @@ class VirtualMachine:
     def _arguments(
         self, func_name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> tuple[Any, ...]:
-        if not kwargs:
-            return args
+        if kwargs:
+            args = self._in_order(func_name, args, kwargs)
+        function = self[func_name]
+        on_device = self._device is not None and isinstance(function, GraphFunction)
+        return function.placed(args) if on_device else args
+
+    def _in_order(
+        self, func_name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> tuple[Any, ...]:
+        """Arguments, some by name, as they are called with."""
         names = parameter_names(self[func_name])
         rest = names[len(args) :]
         unknown = [name for name in kwargs if name not in rest]

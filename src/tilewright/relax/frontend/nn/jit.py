@@ -14,8 +14,9 @@ from tilewright.relax.frontend.nn.parameter import Parameter, as_array
 from tilewright.relax.frontend.nn.spec import MethodSpec, ModuleSpec
 from tilewright.relax.transform import AttachExternModules, BindParams
 from tilewright.relax.vm import VirtualMachine, build
-from tilewright.runtime.device import device as device_of
+from tilewright.runtime.device import as_device, cpu, cuda
 from tilewright.runtime.ndarray import NDArray
+from tilewright.target import Target
 
 FORMATS: Final = ("torch", "numpy", "tvm")
 """What the results of a compiled module can be."""
@@ -33,9 +34,11 @@ def compile_module(
     mod, params, externs = Exporter(debug=debug).build(whole)
     values = [_data(name, param) for name, param in params]
     mod = _with_weights(AttachExternModules(externs)(mod), whole, values)
-    executable = build(mod, pipeline="default_build" if pipeline is None else pipeline)
+    place = as_device(device)
+    target = str(place).partition("(")[0] if place != cpu() and Target.current() is None else None
+    passes = "default_build" if pipeline is None else pipeline
+    executable = build(mod, target, pipeline=passes)
     has_state = "_initialize_effect" in mod
-    place = device_of(device) if isinstance(device, str) else device
     return CompiledModule(whole, VirtualMachine(executable, place), values, out_format, has_state)
 
 
@@ -113,7 +116,8 @@ class CompiledModule:
             return value.numpy()
         import torch
 
-        return torch.from_dlpack(value)
+        is_shared = value.device in (cpu(), cuda(value.device.device_id))
+        return torch.from_dlpack(value) if is_shared else torch.from_numpy(value.numpy())
 
 
 def _as_mode(mode: str, values: list[Any]) -> list[Any]:

@@ -171,7 +171,7 @@ class Module(SubroutineMixin):
 
         Args:
             spec: see `export_tvm`.
-            device: where it runs.
+            device: where it runs; it is compiled for that, unless a ``with Target(...)`` is around.
             pipeline: see `relax.build`; None for its default.
             out_format: what results are: ``"torch"``, ``"numpy"`` or ``"tvm"`` (`NDArray`).
             debug: see `export_tvm`.
