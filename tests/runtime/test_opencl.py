@@ -1,7 +1,6 @@
 """Arrays and kernels on OpenCL devices."""
 
 import gc
-import os
 import pickle
 import subprocess
 import sys
@@ -9,7 +8,9 @@ import sys
 import numpy as np
 import pytest
 import tvm_ffi
-from tests.target.codegen.device.programs import PROGRAMS, assert_computes, matmul
+from tests.target.codegen.device.collection import PROGRAMS
+from tests.target.codegen.device.programs import matmul
+from tests.target.codegen.device.reductions import rows
 
 import tilewright as tvm
 from tilewright import te
@@ -88,24 +89,6 @@ def test_a_device_that_is_not_there():
 # --- kernels ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_programs_compute_what_they_say(name):
-    program = PROGRAMS[name]()
-    assert_computes(program, tvm.build(program.func, target="opencl"), DEVICE)
-
-
-def test_a_product_through_shared_memory():
-    rng = np.random.default_rng(0)
-    a, b = rng.normal(size=(2, 32, 32)).astype("float32")
-    module = tvm.build(matmul(), target="opencl")
-    result = on_device(np.zeros((32, 32), "float32"))
-    module(on_device(a), on_device(b), result)
-    np.testing.assert_allclose(result.numpy(), a @ b, rtol=1e-4, atol=1e-5)
-    source = module.imported_modules[0].get_source()
-    assert "__local float A_shared[64];" in source
-    assert source.count("barrier(CLK_LOCAL") == 2
-
-
 def test_a_library_brings_its_kernels(tmp_path):
     tvm.build(matmul(), target="opencl").export_library(tmp_path / "matmul.so")
     code = (
@@ -119,35 +102,17 @@ def test_a_library_brings_its_kernels(tmp_path):
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_several_kernels_with_memory_in_between():
-    a = te.placeholder((64,), name="A")
-    b = te.compute((64,), lambda i: te.exp(a[i]), name="B")
-    c = te.compute((64,), lambda i: b[63 - i] + 1.0, name="C")
-    s = te.create_schedule(c.op)
-    for tensor in (b, c):
-        block, thread = s[tensor].split(tensor.op.axis[0], factor=16)
-        s[tensor].bind(block, te.thread_axis("blockIdx.x"))
-        s[tensor].bind(thread, te.thread_axis("threadIdx.x"))
-    module = tvm.build(s, [a, c], target="opencl")
-    values = np.linspace(-1, 1, 64, dtype="float32")
-    result = on_device(np.zeros(64, "float32"))
-    module(on_device(values), result)
-    np.testing.assert_allclose(result.numpy(), np.exp(values)[::-1] + 1, rtol=1e-5)
+def test_memory_between_kernels_is_given_back():
+    module = PROGRAMS["memory_between_kernels"]().build("opencl")
+    arrays = [on_device(np.zeros(64, "float32")) for _ in range(2)]
+    module(*arrays)
     before = DEVICE.memory_in_use
-    module(on_device(values), result)
+    module(*arrays)
     gc.collect()
     assert DEVICE.memory_in_use == before
 
 
-def test_shared_memory_that_is_allocated_around_a_kernel():
-    @T.prim_func
-    def once(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
-        shared = T.allocate([8], "float32", "shared")
-        cells = T.Buffer((8,), data=shared, scope="shared")
-        for i in T.thread_binding(8, thread="threadIdx.x"):
-            cells[i] = A[i]
-            B[i] = cells[7 - i]
-
+def test_shared_memory_ends_with_a_kernel():
     @T.prim_func
     def twice(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
         shared = T.allocate([8], "float32", "shared")
@@ -157,9 +122,6 @@ def test_shared_memory_that_is_allocated_around_a_kernel():
         for i in T.thread_binding(8, thread="threadIdx.x"):
             B[i] = cells[7 - i]
 
-    values, result = np.arange(8, dtype="float32"), on_device(np.zeros(8, "float32"))
-    tvm.build(once, target="opencl")(on_device(values), result)
-    np.testing.assert_array_equal(result.numpy(), values[::-1])
     with pytest.raises(LoweringError, match="shared is in shared memory, which is gone after"):
         tvm.build(twice, target="opencl")
 
@@ -261,6 +223,16 @@ def test_properties():
     assert DEVICE.total_global_memory >= DEVICE.available_global_memory > 0
 
 
+def test_sizes_of_reductions_are_known_when_it_runs():
+    n, m = te.var("n"), te.var("m")
+    module = tvm.build(rows(te.sum, (n, m), 8, 2)[1], target="opencl")
+    for shape in ((1, 1), (5, 37), (4, 16), (3, 0)):
+        values = np.random.default_rng(0).normal(size=shape).astype("float32")
+        result = on_device(np.full(shape[0], 99, "float32"))
+        module(on_device(values), result)
+        np.testing.assert_allclose(result.numpy(), values.sum(1), rtol=1e-4, atol=1e-5)
+
+
 def test_it_is_timed_until_the_device_is_done():
     module = tvm.build(matmul(), target="opencl")
     arrays = [on_device(np.zeros((32, 32), "float32")) for _ in range(3)]
@@ -274,33 +246,3 @@ def test_arrays_of_the_host_are_refused():
     zeros = np.zeros((32, 32), "float32")
     with pytest.raises(ArgumentValueError, match=r"argument 1 \(A\): the array is on a device"):
         module(zeros, zeros, zeros)
-
-
-# --- races --------------------------------------------------------------------------------------
-
-RACES = """
-import sys
-import numpy as np
-import tilewright as tvm
-from tests.target.codegen.device.programs import matmul
-from tilewright.target.codegen.device import dialect
-
-if sys.argv[1] == "without barriers":
-    changed = dialect.OPENCL._replace(barrier="mem_fence(CLK_LOCAL_MEM_FENCE)")
-    dialect.DIALECTS["opencl"] = changed
-arrays = [tvm.nd.array(np.ones((32, 32), "float32"), tvm.opencl(0)) for _ in range(3)]
-tvm.build(matmul(), target="opencl")(*arrays)
-arrays[2].numpy()
-"""
-
-
-@pytest.mark.parametrize("case", ["with barriers", "without barriers"])
-def test_a_simulator_finds_races_where_barriers_are_missing(tmp_path, case):
-    log = tmp_path / "log"
-    environment = {
-        **os.environ, "OCLGRIND_DATA_RACES": "1", "OCLGRIND_LOG": str(log),
-        "TILEWRIGHT_OPENCL_DEVICE": "oclgrind",
-    }  # fmt: skip
-    subprocess.run([sys.executable, "-c", RACES, case], check=True, env=environment)
-    found = log.read_text() if log.exists() else ""
-    assert ("data race" in found) is (case == "without barriers"), found[:2000]

@@ -2,115 +2,16 @@
 
 import numpy as np
 import pytest
+from tests.target.codegen.device.collection import PROGRAMS
 
 import tilewright as tvm
 from tilewright import te, topi
 from tilewright.runtime.device_driver import driver_of
 
 
-def placeholder(*shape, name, dtype="float32"):
-    return te.placeholder(shape, dtype, name)
-
-
-def matmul_relu():
-    a, b = placeholder(70, 45, name="a"), placeholder(45, 50, name="b")
-    return [a, b, topi.nn.relu(topi.matmul(a, b))]
-
-
-def convolution():
-    data, weight = placeholder(1, 8, 9, 9, name="data"), placeholder(16, 8, 3, 3, name="weight")
-    bias = placeholder(1, 16, 1, 1, name="bias")
-    result = topi.nn.relu(topi.nn.conv2d_nchw(data, weight, 1, 1, 1) + bias)
-    return [data, weight, bias, result]
-
-
-def batch_matmul():
-    a, b = placeholder(3, 20, 45, name="a"), placeholder(3, 18, 45, name="b")
-    return [a, b, topi.nn.batch_matmul(a, b)]
-
-
-def softmax():
-    data = placeholder(10, 33, name="data")
-    return [data, topi.nn.softmax(data)]
-
-
-def long_softmax():
-    data = placeholder(3, 2, 100, name="data")
-    return [data, topi.nn.softmax(data)]
-
-
-def layer_norm():
-    data = placeholder(10, 64, name="data")
-    scale, shift = placeholder(64, name="scale"), placeholder(64, name="shift")
-    return [data, scale, shift, topi.nn.layer_norm(data, scale, shift, [1])]
-
-
-def row_sums():
-    data = placeholder(5, 4, 50, name="data")
-    return [data, topi.sum(data, [1, 2])]
-
-
-def column_sums():
-    data = placeholder(100, 20, name="data")
-    return [data, topi.sum(data, 0)]
-
-
-def long_total():
-    data = placeholder(40000, name="data", dtype="float64")
-    return [data, topi.sum(data)]
-
-
-def argmax():
-    data = placeholder(20, 45, name="data")
-    return [data, topi.argmax(data, 1)]
-
-
-def total():
-    data = placeholder(20, 45, name="data")
-    return [data, topi.sum(data)]
-
-
-def sort():
-    data = placeholder(20, 15, name="data")
-    return [data, topi.sort(data, 1)]
-
-
-def cumulative_sum():
-    data = placeholder(20, 15, name="data")
-    return [data, topi.cumsum(data, 1)]
-
-
-def pooling():
-    data = placeholder(1, 16, 17, 17, name="data")
-    return [data, topi.nn.pool2d(data, (3, 3), (2, 2), (1, 1), (1, 1, 1, 1), "max")]
-
-
-def depthwise():
-    data, weight = placeholder(1, 16, 17, 17, name="data"), placeholder(16, 1, 3, 3, name="weight")
-    return [data, weight, topi.nn.depthwise_conv2d_nchw(data, weight, 2, 1, 1)]
-
-
-OPERATORS = (
-    matmul_relu, convolution, batch_matmul, softmax, argmax, total, sort, cumulative_sum, pooling,
-    depthwise, long_softmax, layer_norm, row_sums, column_sums, long_total,
-)  # fmt: skip
-
-
-@pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.__name__)
-def test_operators_compute_what_they_do_on_the_processor(operator):
-    func = te.create_prim_func(operator())
-    rng = np.random.default_rng(0)
-    buffers = [func.buffer_map[param] for param in func.params]
-    host = [rng.normal(size=[int(n) for n in b.shape]).astype(str(b.dtype)) for b in buffers]
-    device = [tvm.nd.array(values, tvm.opencl(0)) for values in host]
-    tvm.build(func, target="opencl")(*device)
-    tvm.build(func, target="llvm")(*host)
-    np.testing.assert_allclose(device[-1].numpy(), host[-1], rtol=1e-5, atol=1e-5)
-
-
-@pytest.mark.parametrize("operator", [matmul_relu, convolution, batch_matmul])
-def test_products_are_one_kernel_through_shared_memory(operator):
-    module = tvm.build(te.create_prim_func(operator()), target="cuda")
+@pytest.mark.parametrize("name", ["matmul_relu", "convolution_with_bias", "batch_matmul"])
+def test_products_are_one_kernel_through_shared_memory(name):
+    module = PROGRAMS[name]().build("cuda")
     source = module.imported_modules[0].get_source()
     assert source.count("__global__") == 1
     assert source.count("__shared__") == 2
@@ -118,11 +19,11 @@ def test_products_are_one_kernel_through_shared_memory(operator):
 
 
 @pytest.mark.parametrize(
-    ("operator", "threads"),
-    [(long_softmax, 64), (layer_norm, 64), (argmax, 32), (row_sums, 128), (total, 256)],
+    ("name", "threads"),
+    [("long_softmax", 64), ("layer_norm", 64), ("argmax", 32), ("row_sums", 128), ("total", 256)],
 )
-def test_what_is_done_to_a_row_is_one_kernel_whose_threads_reduce_together(operator, threads):
-    module = tvm.build(te.create_prim_func(operator()), target="opencl")
+def test_what_is_done_to_a_row_is_one_kernel_whose_threads_reduce_together(name, threads):
+    module = PROGRAMS[name]().build("opencl")
     source = module.imported_modules[0].get_source()
     assert source.count("__kernel") == 1
     assert f"reqd_work_group_size({threads}, " in source
@@ -130,7 +31,7 @@ def test_what_is_done_to_a_row_is_one_kernel_whose_threads_reduce_together(opera
 
 
 def test_parts_of_a_long_sum_are_a_kernel_of_many_blocks():
-    module = tvm.build(te.create_prim_func(long_total()), target="opencl")
+    module = PROGRAMS["long_total"]().build("opencl")
     source = module.imported_modules[0].get_source()
     assert source.count("__kernel") == 2
     assert "get_group_id(0);  // of 3" in source

@@ -23,6 +23,7 @@ long strtol(const char *, char **, int);
 int snprintf(char *, size_t, const char *, ...);
 int dprintf(int, const char *, ...);
 char *getenv(const char *);
+int setenv(const char *, const char *, int);
 void *dlopen(const char *, int);
 void *dlsym(void *, const char *);
 int pthread_mutex_lock(void *);

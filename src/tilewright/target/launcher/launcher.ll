@@ -25,178 +25,180 @@
 @own = internal global %struct.Devices { i64 1, [8 x i64] zeroinitializer, [2 x ptr] [ptr @own_kinds, ptr getelementptr (i8, ptr @own_kinds, i64 34536)] }, align 8
 @own_kinds = internal global [2 x %struct.Kind] zeroinitializer, align 16
 @OPENCL = internal constant %struct.Driver { ptr @.str.10, ptr @.str.11, ptr @opencl_load, ptr @opencl_open, ptr @opencl_allocate, ptr @opencl_release, ptr @opencl_device_of, ptr @opencl_copy, ptr @opencl_synchronize, ptr @opencl_create_stream, ptr @opencl_destroy_stream, ptr @opencl_wait, ptr @opencl_record, ptr @opencl_elapsed, ptr @opencl_compile, ptr @opencl_launch, ptr @opencl_property, ptr @opencl_describe }, align 8
-@CUDA = internal constant %struct.Driver { ptr @.str.65, ptr @.str.66, ptr @cuda_load, ptr @cuda_open, ptr @cuda_allocate, ptr @cuda_release, ptr @cuda_device_of, ptr @cuda_copy, ptr @cuda_synchronize, ptr @cuda_create_stream, ptr @cuda_destroy_stream, ptr @cuda_wait, ptr @cuda_record, ptr @cuda_elapsed, ptr @cuda_compile, ptr @cuda_launch, ptr @cuda_property, ptr @cuda_describe }, align 8
+@CUDA = internal constant %struct.Driver { ptr @.str.67, ptr @.str.68, ptr @cuda_load, ptr @cuda_open, ptr @cuda_allocate, ptr @cuda_release, ptr @cuda_device_of, ptr @cuda_copy, ptr @cuda_synchronize, ptr @cuda_create_stream, ptr @cuda_destroy_stream, ptr @cuda_wait, ptr @cuda_record, ptr @cuda_elapsed, ptr @cuda_compile, ptr @cuda_launch, ptr @cuda_property, ptr @cuda_describe }, align 8
 @.str.10 = private unnamed_addr constant [7 x i8] c"OpenCL\00", align 1
 @.str.11 = private unnamed_addr constant [7 x i8] c"opencl\00", align 1
 @.str.12 = private unnamed_addr constant [26 x i8] c"TILEWRIGHT_OPENCL_LIBRARY\00", align 1
-@OPENCL_LIBRARIES.rel = internal unnamed_addr constant [2 x i32] [i32 trunc (i64 sub (i64 ptrtoint (ptr @.str.19 to i64), i64 ptrtoint (ptr @OPENCL_LIBRARIES.rel to i64)) to i32), i32 trunc (i64 sub (i64 ptrtoint (ptr @.str.20 to i64), i64 ptrtoint (ptr @OPENCL_LIBRARIES.rel to i64)) to i32)], align 4
+@OPENCL_LIBRARIES.rel = internal unnamed_addr constant [2 x i32] [i32 trunc (i64 sub (i64 ptrtoint (ptr @.str.21 to i64), i64 ptrtoint (ptr @OPENCL_LIBRARIES.rel to i64)) to i32), i32 trunc (i64 sub (i64 ptrtoint (ptr @.str.22 to i64), i64 ptrtoint (ptr @OPENCL_LIBRARIES.rel to i64)) to i32)], align 4
 @.str.13 = private unnamed_addr constant [33 x i8] c"%s is not here: install a driver\00", align 1
-@OPENCL_NAMES = internal unnamed_addr constant [29 x ptr] [ptr @.str.21, ptr @.str.22, ptr @.str.23, ptr @.str.24, ptr @.str.25, ptr @.str.6, ptr @.str.26, ptr @.str.27, ptr @.str.28, ptr @.str.29, ptr @.str.30, ptr @.str.31, ptr @.str.32, ptr @.str.33, ptr @.str.34, ptr @.str.35, ptr @.str.36, ptr @.str.37, ptr @.str.38, ptr @.str.39, ptr @.str.40, ptr @.str.41, ptr @.str.42, ptr @.str.43, ptr @.str.44, ptr @.str.45, ptr @.str.46, ptr @.str.47, ptr @.str.48], align 16
+@OPENCL_NAMES = internal unnamed_addr constant [29 x ptr] [ptr @.str.23, ptr @.str.24, ptr @.str.25, ptr @.str.26, ptr @.str.27, ptr @.str.6, ptr @.str.28, ptr @.str.29, ptr @.str.30, ptr @.str.31, ptr @.str.32, ptr @.str.33, ptr @.str.34, ptr @.str.35, ptr @.str.36, ptr @.str.37, ptr @.str.38, ptr @.str.39, ptr @.str.40, ptr @.str.41, ptr @.str.42, ptr @.str.43, ptr @.str.44, ptr @.str.45, ptr @.str.46, ptr @.str.47, ptr @.str.48, ptr @.str.49, ptr @.str.50], align 16
 @.str.14 = private unnamed_addr constant [35 x i8] c"the library lacks %s of OpenCL 1.2\00", align 1
-@.str.15 = private unnamed_addr constant [25 x i8] c"TILEWRIGHT_OPENCL_DEVICE\00", align 1
-@.str.16 = private unnamed_addr constant [50 x i8] c"there is no OpenCL device: install a driver%s%s%s\00", align 1
-@.str.17 = private unnamed_addr constant [3 x i8] c"; \00", align 1
-@.str.18 = private unnamed_addr constant [34 x i8] c" is there, and its compiler fails\00", align 1
-@.str.19 = private unnamed_addr constant [15 x i8] c"libOpenCL.so.1\00", align 1
-@.str.20 = private unnamed_addr constant [13 x i8] c"libOpenCL.so\00", align 1
-@.str.21 = private unnamed_addr constant [17 x i8] c"clGetPlatformIDs\00", align 1
-@.str.22 = private unnamed_addr constant [15 x i8] c"clGetDeviceIDs\00", align 1
-@.str.23 = private unnamed_addr constant [16 x i8] c"clGetDeviceInfo\00", align 1
-@.str.24 = private unnamed_addr constant [19 x i8] c"clReleaseMemObject\00", align 1
-@.str.25 = private unnamed_addr constant [18 x i8] c"clRetainMemObject\00", align 1
-@.str.26 = private unnamed_addr constant [21 x i8] c"clEnqueueWriteBuffer\00", align 1
-@.str.27 = private unnamed_addr constant [20 x i8] c"clEnqueueReadBuffer\00", align 1
-@.str.28 = private unnamed_addr constant [20 x i8] c"clEnqueueCopyBuffer\00", align 1
-@.str.29 = private unnamed_addr constant [8 x i8] c"clFlush\00", align 1
-@.str.30 = private unnamed_addr constant [9 x i8] c"clFinish\00", align 1
-@.str.31 = private unnamed_addr constant [22 x i8] c"clReleaseCommandQueue\00", align 1
-@.str.32 = private unnamed_addr constant [28 x i8] c"clEnqueueMarkerWithWaitList\00", align 1
-@.str.33 = private unnamed_addr constant [29 x i8] c"clEnqueueBarrierWithWaitList\00", align 1
-@.str.34 = private unnamed_addr constant [16 x i8] c"clWaitForEvents\00", align 1
-@.str.35 = private unnamed_addr constant [24 x i8] c"clGetEventProfilingInfo\00", align 1
-@.str.36 = private unnamed_addr constant [15 x i8] c"clReleaseEvent\00", align 1
-@.str.37 = private unnamed_addr constant [15 x i8] c"clBuildProgram\00", align 1
-@.str.38 = private unnamed_addr constant [22 x i8] c"clGetProgramBuildInfo\00", align 1
-@.str.39 = private unnamed_addr constant [17 x i8] c"clReleaseProgram\00", align 1
-@.str.40 = private unnamed_addr constant [15 x i8] c"clSetKernelArg\00", align 1
-@.str.41 = private unnamed_addr constant [25 x i8] c"clGetKernelWorkGroupInfo\00", align 1
-@.str.42 = private unnamed_addr constant [23 x i8] c"clEnqueueNDRangeKernel\00", align 1
-@.str.43 = private unnamed_addr constant [16 x i8] c"clCreateContext\00", align 1
-@.str.44 = private unnamed_addr constant [21 x i8] c"clCreateCommandQueue\00", align 1
-@.str.45 = private unnamed_addr constant [15 x i8] c"clCreateBuffer\00", align 1
-@.str.46 = private unnamed_addr constant [18 x i8] c"clCreateSubBuffer\00", align 1
-@.str.47 = private unnamed_addr constant [26 x i8] c"clCreateProgramWithSource\00", align 1
-@.str.48 = private unnamed_addr constant [15 x i8] c"clCreateKernel\00", align 1
-@.str.49 = private unnamed_addr constant [9 x i8] c"oclgrind\00", align 1
-@.str.50 = private unnamed_addr constant [25 x i8] c"__kernel void probe() {}\00", align 1
-@.str.51 = private unnamed_addr constant [31 x i8] c"clCreateContext fails: %s (%d)\00", align 1
-@.str.52 = private unnamed_addr constant [36 x i8] c"clCreateCommandQueue fails: %s (%d)\00", align 1
-@.str.53 = private unnamed_addr constant [30 x i8] c"clCreateBuffer fails: %s (%d)\00", align 1
-@.str.54 = private unnamed_addr constant [64 x i8] c"0x%lx is no address of an OpenCL device that this library knows\00", align 1
-@.str.55 = private unnamed_addr constant [41 x i8] c"clCreateProgramWithSource fails: %s (%d)\00", align 1
-@.str.56 = private unnamed_addr constant [16 x i8] c"-cl-opt-disable\00", align 1
-@.str.57 = private unnamed_addr constant [33 x i8] c"the program has no kernel %s: %s\00", align 1
-@.str.58 = private unnamed_addr constant [6 x i8] c"error\00", align 1
-@.str.59 = private unnamed_addr constant [64 x i8] c"the OpenCL compiler refuses the kernels: line %ld: %.*s\0A%.3000s\00", align 1
-@.str.60 = private unnamed_addr constant [135 x i8] c"%s: argument %u begins at byte %lu of its memory, and kernels of the device take memory from multiples of %lu bytes on; copy the array\00", align 1
-@.str.61 = private unnamed_addr constant [67 x i8] c"; a block takes %lu bytes of shared memory, and the device has %lu\00", align 1
-@.str.62 = private unnamed_addr constant [70 x i8] c"; a block has %lu threads, and the device runs at most %lu of a block\00", align 1
-@.str.63 = private unnamed_addr constant [78 x i8] c"; a block has %lu threads, and the registers of the device are enough for %lu\00", align 1
-@.str.64 = private unnamed_addr constant [98 x i8] c"%s: cannot be started with (%lu, %lu, %lu) blocks of (%lu, %lu, %lu) threads: %s fails: %s (%d)%s\00", align 1
-@.str.65 = private unnamed_addr constant [5 x i8] c"CUDA\00", align 1
-@.str.66 = private unnamed_addr constant [5 x i8] c"cuda\00", align 1
-@CUDA_LIBRARIES.rel = internal unnamed_addr constant [2 x i32] [i32 trunc (i64 sub (i64 ptrtoint (ptr @.str.71 to i64), i64 ptrtoint (ptr @CUDA_LIBRARIES.rel to i64)) to i32), i32 trunc (i64 sub (i64 ptrtoint (ptr @.str.72 to i64), i64 ptrtoint (ptr @CUDA_LIBRARIES.rel to i64)) to i32)], align 4
-@.str.67 = private unnamed_addr constant [50 x i8] c"libcuda.so.1 is not here: install NVIDIA's driver\00", align 1
-@CUDA_NAMES = internal unnamed_addr constant [32 x ptr] [ptr @.str.73, ptr @.str.74, ptr @.str.75, ptr @.str.76, ptr @.str.77, ptr @.str.78, ptr @.str.79, ptr @.str.80, ptr @.str.81, ptr @.str.82, ptr @.str.83, ptr @.str.84, ptr @.str.85, ptr @.str.86, ptr @.str.87, ptr @.str.88, ptr @.str.89, ptr @.str.90, ptr @.str.91, ptr @.str.92, ptr @.str.93, ptr @.str.94, ptr @.str.95, ptr @.str.96, ptr @.str.97, ptr @.str.98, ptr @.str.99, ptr @.str.100, ptr @.str.101, ptr @.str.102, ptr @.str.103, ptr @.str.104], align 16
-@.str.68 = private unnamed_addr constant [35 x i8] c"the driver is too old: it lacks %s\00", align 1
-@.str.69 = private unnamed_addr constant [36 x i8] c"the driver finds no device: %s (%d)\00", align 1
-@.str.70 = private unnamed_addr constant [9 x i8] c"an error\00", align 1
-@.str.71 = private unnamed_addr constant [13 x i8] c"libcuda.so.1\00", align 1
-@.str.72 = private unnamed_addr constant [11 x i8] c"libcuda.so\00", align 1
-@.str.73 = private unnamed_addr constant [7 x i8] c"cuInit\00", align 1
-@.str.74 = private unnamed_addr constant [15 x i8] c"cuGetErrorName\00", align 1
-@.str.75 = private unnamed_addr constant [17 x i8] c"cuGetErrorString\00", align 1
-@.str.76 = private unnamed_addr constant [17 x i8] c"cuDeviceGetCount\00", align 1
-@.str.77 = private unnamed_addr constant [12 x i8] c"cuDeviceGet\00", align 1
-@.str.78 = private unnamed_addr constant [16 x i8] c"cuDeviceGetName\00", align 1
-@.str.79 = private unnamed_addr constant [20 x i8] c"cuDeviceTotalMem_v2\00", align 1
-@.str.80 = private unnamed_addr constant [21 x i8] c"cuDeviceGetAttribute\00", align 1
-@.str.81 = private unnamed_addr constant [25 x i8] c"cuDevicePrimaryCtxRetain\00", align 1
-@.str.82 = private unnamed_addr constant [16 x i8] c"cuCtxSetCurrent\00", align 1
-@.str.83 = private unnamed_addr constant [17 x i8] c"cuCtxSynchronize\00", align 1
-@.str.84 = private unnamed_addr constant [14 x i8] c"cuMemAlloc_v2\00", align 1
-@.str.85 = private unnamed_addr constant [13 x i8] c"cuMemFree_v2\00", align 1
-@.str.86 = private unnamed_addr constant [16 x i8] c"cuMemGetInfo_v2\00", align 1
-@.str.87 = private unnamed_addr constant [21 x i8] c"cuMemcpyHtoDAsync_v2\00", align 1
-@.str.88 = private unnamed_addr constant [21 x i8] c"cuMemcpyDtoHAsync_v2\00", align 1
-@.str.89 = private unnamed_addr constant [14 x i8] c"cuMemcpyAsync\00", align 1
-@.str.90 = private unnamed_addr constant [22 x i8] c"cuPointerGetAttribute\00", align 1
-@.str.91 = private unnamed_addr constant [15 x i8] c"cuStreamCreate\00", align 1
-@.str.92 = private unnamed_addr constant [19 x i8] c"cuStreamDestroy_v2\00", align 1
-@.str.93 = private unnamed_addr constant [20 x i8] c"cuStreamSynchronize\00", align 1
-@.str.94 = private unnamed_addr constant [18 x i8] c"cuStreamWaitEvent\00", align 1
-@.str.95 = private unnamed_addr constant [14 x i8] c"cuEventCreate\00", align 1
-@.str.96 = private unnamed_addr constant [14 x i8] c"cuEventRecord\00", align 1
-@.str.97 = private unnamed_addr constant [19 x i8] c"cuEventSynchronize\00", align 1
-@.str.98 = private unnamed_addr constant [19 x i8] c"cuEventElapsedTime\00", align 1
-@.str.99 = private unnamed_addr constant [18 x i8] c"cuEventDestroy_v2\00", align 1
-@.str.100 = private unnamed_addr constant [19 x i8] c"cuModuleLoadDataEx\00", align 1
-@.str.101 = private unnamed_addr constant [20 x i8] c"cuModuleGetFunction\00", align 1
-@.str.102 = private unnamed_addr constant [19 x i8] c"cuFuncGetAttribute\00", align 1
-@.str.103 = private unnamed_addr constant [19 x i8] c"cuFuncSetAttribute\00", align 1
-@.str.104 = private unnamed_addr constant [15 x i8] c"cuLaunchKernel\00", align 1
-@.str.105 = private unnamed_addr constant [22 x i8] c"%s fails: %s (%d): %s\00", align 1
-@.str.106 = private unnamed_addr constant [11 x i8] c"cuMemAlloc\00", align 1
-@.str.107 = private unnamed_addr constant [37 x i8] c"0x%lx is no address of a CUDA device\00", align 1
-@.str.108 = private unnamed_addr constant [48 x i8] c"the driver cannot load the kernels: %s (%d): %s\00", align 1
-@.str.109 = private unnamed_addr constant [24 x i8] c"tilewright.cuda.compile\00", align 1
-@.str.110 = private unnamed_addr constant [122 x i8] c"the library has kernels in CUDA C only: export it where NVRTC is installed (tilewright[cuda]), which compiles them to PTX\00", align 1
-@.str.111 = private unnamed_addr constant [31 x i8] c"%s: it has too many parameters\00", align 1
+@.str.15 = private unnamed_addr constant [23 x i8] c"POCL_WORK_GROUP_METHOD\00", align 1
+@.str.16 = private unnamed_addr constant [6 x i8] c"loops\00", align 1
+@.str.17 = private unnamed_addr constant [25 x i8] c"TILEWRIGHT_OPENCL_DEVICE\00", align 1
+@.str.18 = private unnamed_addr constant [50 x i8] c"there is no OpenCL device: install a driver%s%s%s\00", align 1
+@.str.19 = private unnamed_addr constant [3 x i8] c"; \00", align 1
+@.str.20 = private unnamed_addr constant [34 x i8] c" is there, and its compiler fails\00", align 1
+@.str.21 = private unnamed_addr constant [15 x i8] c"libOpenCL.so.1\00", align 1
+@.str.22 = private unnamed_addr constant [13 x i8] c"libOpenCL.so\00", align 1
+@.str.23 = private unnamed_addr constant [17 x i8] c"clGetPlatformIDs\00", align 1
+@.str.24 = private unnamed_addr constant [15 x i8] c"clGetDeviceIDs\00", align 1
+@.str.25 = private unnamed_addr constant [16 x i8] c"clGetDeviceInfo\00", align 1
+@.str.26 = private unnamed_addr constant [19 x i8] c"clReleaseMemObject\00", align 1
+@.str.27 = private unnamed_addr constant [18 x i8] c"clRetainMemObject\00", align 1
+@.str.28 = private unnamed_addr constant [21 x i8] c"clEnqueueWriteBuffer\00", align 1
+@.str.29 = private unnamed_addr constant [20 x i8] c"clEnqueueReadBuffer\00", align 1
+@.str.30 = private unnamed_addr constant [20 x i8] c"clEnqueueCopyBuffer\00", align 1
+@.str.31 = private unnamed_addr constant [8 x i8] c"clFlush\00", align 1
+@.str.32 = private unnamed_addr constant [9 x i8] c"clFinish\00", align 1
+@.str.33 = private unnamed_addr constant [22 x i8] c"clReleaseCommandQueue\00", align 1
+@.str.34 = private unnamed_addr constant [28 x i8] c"clEnqueueMarkerWithWaitList\00", align 1
+@.str.35 = private unnamed_addr constant [29 x i8] c"clEnqueueBarrierWithWaitList\00", align 1
+@.str.36 = private unnamed_addr constant [16 x i8] c"clWaitForEvents\00", align 1
+@.str.37 = private unnamed_addr constant [24 x i8] c"clGetEventProfilingInfo\00", align 1
+@.str.38 = private unnamed_addr constant [15 x i8] c"clReleaseEvent\00", align 1
+@.str.39 = private unnamed_addr constant [15 x i8] c"clBuildProgram\00", align 1
+@.str.40 = private unnamed_addr constant [22 x i8] c"clGetProgramBuildInfo\00", align 1
+@.str.41 = private unnamed_addr constant [17 x i8] c"clReleaseProgram\00", align 1
+@.str.42 = private unnamed_addr constant [15 x i8] c"clSetKernelArg\00", align 1
+@.str.43 = private unnamed_addr constant [25 x i8] c"clGetKernelWorkGroupInfo\00", align 1
+@.str.44 = private unnamed_addr constant [23 x i8] c"clEnqueueNDRangeKernel\00", align 1
+@.str.45 = private unnamed_addr constant [16 x i8] c"clCreateContext\00", align 1
+@.str.46 = private unnamed_addr constant [21 x i8] c"clCreateCommandQueue\00", align 1
+@.str.47 = private unnamed_addr constant [15 x i8] c"clCreateBuffer\00", align 1
+@.str.48 = private unnamed_addr constant [18 x i8] c"clCreateSubBuffer\00", align 1
+@.str.49 = private unnamed_addr constant [26 x i8] c"clCreateProgramWithSource\00", align 1
+@.str.50 = private unnamed_addr constant [15 x i8] c"clCreateKernel\00", align 1
+@.str.51 = private unnamed_addr constant [9 x i8] c"oclgrind\00", align 1
+@.str.52 = private unnamed_addr constant [25 x i8] c"__kernel void probe() {}\00", align 1
+@.str.53 = private unnamed_addr constant [31 x i8] c"clCreateContext fails: %s (%d)\00", align 1
+@.str.54 = private unnamed_addr constant [36 x i8] c"clCreateCommandQueue fails: %s (%d)\00", align 1
+@.str.55 = private unnamed_addr constant [30 x i8] c"clCreateBuffer fails: %s (%d)\00", align 1
+@.str.56 = private unnamed_addr constant [64 x i8] c"0x%lx is no address of an OpenCL device that this library knows\00", align 1
+@.str.57 = private unnamed_addr constant [41 x i8] c"clCreateProgramWithSource fails: %s (%d)\00", align 1
+@.str.58 = private unnamed_addr constant [16 x i8] c"-cl-opt-disable\00", align 1
+@.str.59 = private unnamed_addr constant [33 x i8] c"the program has no kernel %s: %s\00", align 1
+@.str.60 = private unnamed_addr constant [6 x i8] c"error\00", align 1
+@.str.61 = private unnamed_addr constant [64 x i8] c"the OpenCL compiler refuses the kernels: line %ld: %.*s\0A%.3000s\00", align 1
+@.str.62 = private unnamed_addr constant [135 x i8] c"%s: argument %u begins at byte %lu of its memory, and kernels of the device take memory from multiples of %lu bytes on; copy the array\00", align 1
+@.str.63 = private unnamed_addr constant [67 x i8] c"; a block takes %lu bytes of shared memory, and the device has %lu\00", align 1
+@.str.64 = private unnamed_addr constant [70 x i8] c"; a block has %lu threads, and the device runs at most %lu of a block\00", align 1
+@.str.65 = private unnamed_addr constant [78 x i8] c"; a block has %lu threads, and the registers of the device are enough for %lu\00", align 1
+@.str.66 = private unnamed_addr constant [98 x i8] c"%s: cannot be started with (%lu, %lu, %lu) blocks of (%lu, %lu, %lu) threads: %s fails: %s (%d)%s\00", align 1
+@.str.67 = private unnamed_addr constant [5 x i8] c"CUDA\00", align 1
+@.str.68 = private unnamed_addr constant [5 x i8] c"cuda\00", align 1
+@CUDA_LIBRARIES.rel = internal unnamed_addr constant [2 x i32] [i32 trunc (i64 sub (i64 ptrtoint (ptr @.str.73 to i64), i64 ptrtoint (ptr @CUDA_LIBRARIES.rel to i64)) to i32), i32 trunc (i64 sub (i64 ptrtoint (ptr @.str.74 to i64), i64 ptrtoint (ptr @CUDA_LIBRARIES.rel to i64)) to i32)], align 4
+@.str.69 = private unnamed_addr constant [50 x i8] c"libcuda.so.1 is not here: install NVIDIA's driver\00", align 1
+@CUDA_NAMES = internal unnamed_addr constant [32 x ptr] [ptr @.str.75, ptr @.str.76, ptr @.str.77, ptr @.str.78, ptr @.str.79, ptr @.str.80, ptr @.str.81, ptr @.str.82, ptr @.str.83, ptr @.str.84, ptr @.str.85, ptr @.str.86, ptr @.str.87, ptr @.str.88, ptr @.str.89, ptr @.str.90, ptr @.str.91, ptr @.str.92, ptr @.str.93, ptr @.str.94, ptr @.str.95, ptr @.str.96, ptr @.str.97, ptr @.str.98, ptr @.str.99, ptr @.str.100, ptr @.str.101, ptr @.str.102, ptr @.str.103, ptr @.str.104, ptr @.str.105, ptr @.str.106], align 16
+@.str.70 = private unnamed_addr constant [35 x i8] c"the driver is too old: it lacks %s\00", align 1
+@.str.71 = private unnamed_addr constant [36 x i8] c"the driver finds no device: %s (%d)\00", align 1
+@.str.72 = private unnamed_addr constant [9 x i8] c"an error\00", align 1
+@.str.73 = private unnamed_addr constant [13 x i8] c"libcuda.so.1\00", align 1
+@.str.74 = private unnamed_addr constant [11 x i8] c"libcuda.so\00", align 1
+@.str.75 = private unnamed_addr constant [7 x i8] c"cuInit\00", align 1
+@.str.76 = private unnamed_addr constant [15 x i8] c"cuGetErrorName\00", align 1
+@.str.77 = private unnamed_addr constant [17 x i8] c"cuGetErrorString\00", align 1
+@.str.78 = private unnamed_addr constant [17 x i8] c"cuDeviceGetCount\00", align 1
+@.str.79 = private unnamed_addr constant [12 x i8] c"cuDeviceGet\00", align 1
+@.str.80 = private unnamed_addr constant [16 x i8] c"cuDeviceGetName\00", align 1
+@.str.81 = private unnamed_addr constant [20 x i8] c"cuDeviceTotalMem_v2\00", align 1
+@.str.82 = private unnamed_addr constant [21 x i8] c"cuDeviceGetAttribute\00", align 1
+@.str.83 = private unnamed_addr constant [25 x i8] c"cuDevicePrimaryCtxRetain\00", align 1
+@.str.84 = private unnamed_addr constant [16 x i8] c"cuCtxSetCurrent\00", align 1
+@.str.85 = private unnamed_addr constant [17 x i8] c"cuCtxSynchronize\00", align 1
+@.str.86 = private unnamed_addr constant [14 x i8] c"cuMemAlloc_v2\00", align 1
+@.str.87 = private unnamed_addr constant [13 x i8] c"cuMemFree_v2\00", align 1
+@.str.88 = private unnamed_addr constant [16 x i8] c"cuMemGetInfo_v2\00", align 1
+@.str.89 = private unnamed_addr constant [21 x i8] c"cuMemcpyHtoDAsync_v2\00", align 1
+@.str.90 = private unnamed_addr constant [21 x i8] c"cuMemcpyDtoHAsync_v2\00", align 1
+@.str.91 = private unnamed_addr constant [14 x i8] c"cuMemcpyAsync\00", align 1
+@.str.92 = private unnamed_addr constant [22 x i8] c"cuPointerGetAttribute\00", align 1
+@.str.93 = private unnamed_addr constant [15 x i8] c"cuStreamCreate\00", align 1
+@.str.94 = private unnamed_addr constant [19 x i8] c"cuStreamDestroy_v2\00", align 1
+@.str.95 = private unnamed_addr constant [20 x i8] c"cuStreamSynchronize\00", align 1
+@.str.96 = private unnamed_addr constant [18 x i8] c"cuStreamWaitEvent\00", align 1
+@.str.97 = private unnamed_addr constant [14 x i8] c"cuEventCreate\00", align 1
+@.str.98 = private unnamed_addr constant [14 x i8] c"cuEventRecord\00", align 1
+@.str.99 = private unnamed_addr constant [19 x i8] c"cuEventSynchronize\00", align 1
+@.str.100 = private unnamed_addr constant [19 x i8] c"cuEventElapsedTime\00", align 1
+@.str.101 = private unnamed_addr constant [18 x i8] c"cuEventDestroy_v2\00", align 1
+@.str.102 = private unnamed_addr constant [19 x i8] c"cuModuleLoadDataEx\00", align 1
+@.str.103 = private unnamed_addr constant [20 x i8] c"cuModuleGetFunction\00", align 1
+@.str.104 = private unnamed_addr constant [19 x i8] c"cuFuncGetAttribute\00", align 1
+@.str.105 = private unnamed_addr constant [19 x i8] c"cuFuncSetAttribute\00", align 1
+@.str.106 = private unnamed_addr constant [15 x i8] c"cuLaunchKernel\00", align 1
+@.str.107 = private unnamed_addr constant [22 x i8] c"%s fails: %s (%d): %s\00", align 1
+@.str.108 = private unnamed_addr constant [11 x i8] c"cuMemAlloc\00", align 1
+@.str.109 = private unnamed_addr constant [37 x i8] c"0x%lx is no address of a CUDA device\00", align 1
+@.str.110 = private unnamed_addr constant [48 x i8] c"the driver cannot load the kernels: %s (%d): %s\00", align 1
+@.str.111 = private unnamed_addr constant [24 x i8] c"tilewright.cuda.compile\00", align 1
+@.str.112 = private unnamed_addr constant [122 x i8] c"the library has kernels in CUDA C only: export it where NVRTC is installed (tilewright[cuda]), which compiles them to PTX\00", align 1
+@.str.113 = private unnamed_addr constant [31 x i8] c"%s: it has too many parameters\00", align 1
 @report_start.LETTERS = internal unnamed_addr constant [4 x i8] c"xyz\00", align 1
-@.str.112 = private unnamed_addr constant [71 x i8] c"; there are %lu blocks along %c, and the device runs at most %lu there\00", align 1
-@.str.113 = private unnamed_addr constant [74 x i8] c"; a block has %lu threads along %c, and the device runs at most %lu there\00", align 1
-@.str.114 = private unnamed_addr constant [77 x i8] c"; a block has %lu threads, and the registers of the device are enough for %d\00", align 1
-@.str.115 = private unnamed_addr constant [114 x i8] c"%s: cannot be started with (%lu, %lu, %lu) blocks of (%lu, %lu, %lu) threads: cuLaunchKernel fails: %s (%d): %s%s\00", align 1
+@.str.114 = private unnamed_addr constant [71 x i8] c"; there are %lu blocks along %c, and the device runs at most %lu there\00", align 1
+@.str.115 = private unnamed_addr constant [74 x i8] c"; a block has %lu threads along %c, and the device runs at most %lu there\00", align 1
+@.str.116 = private unnamed_addr constant [77 x i8] c"; a block has %lu threads, and the registers of the device are enough for %d\00", align 1
+@.str.117 = private unnamed_addr constant [114 x i8] c"%s: cannot be started with (%lu, %lu, %lu) blocks of (%lu, %lu, %lu) threads: cuLaunchKernel fails: %s (%d): %s%s\00", align 1
 @cuda_property.ATTRIBUTES = internal unnamed_addr constant [10 x %struct.anon.1] [%struct.anon.1 { i32 1, i32 1 }, %struct.anon.1 { i32 2, i32 10 }, %struct.anon.1 { i32 3, i32 8 }, %struct.anon.1 { i32 4, i32 16 }, %struct.anon.1 { i32 5, i32 38 }, %struct.anon.1 { i32 10, i32 13 }, %struct.anon.1 { i32 11, i32 12 }, %struct.anon.1 { i32 12, i32 2 }, %struct.anon.1 { i32 13, i32 3 }, %struct.anon.1 { i32 14, i32 4 }], align 16
-@.str.116 = private unnamed_addr constant [69 x i8] c"the library drives OpenCL (%d) and CUDA (%d), not devices of type %d\00", align 1
-@.str.117 = private unnamed_addr constant [30 x i8] c"%s devices cannot be used: %s\00", align 1
-@.str.118 = private unnamed_addr constant [60 x i8] c"there is no device %s(%d): this machine has %d of that type\00", align 1
-@.str.119 = private unnamed_addr constant [8 x i8] c"%s: %s\0A\00", align 1
-@.str.120 = private unnamed_addr constant [102 x i8] c"no memory for %lu bytes on %s(%d): %lu of its %lu bytes are free, and arrays of this process have %lu\00", align 1
-@OPENCL_ERRORS = internal unnamed_addr constant [15 x ptr] [ptr @.str.122, ptr @.str.123, ptr @.str.124, ptr @.str.125, ptr @.str.126, ptr @.str.127, ptr @.str.128, ptr @.str.129, ptr @.str.130, ptr @.str.131, ptr @.str.132, ptr @.str.133, ptr @.str.134, ptr @.str.135, ptr @.str.136], align 16
-@OPENCL_INVALID = internal unnamed_addr constant [34 x ptr] [ptr @.str.137, ptr @.str.138, ptr @.str.139, ptr @.str.140, ptr @.str.141, ptr @.str.142, ptr @.str.143, ptr @.str.144, ptr @.str.145, ptr @.str.146, ptr @.str.147, ptr @.str.148, ptr @.str.149, ptr @.str.150, ptr @.str.151, ptr @.str.152, ptr @.str.153, ptr @.str.154, ptr @.str.155, ptr @.str.156, ptr @.str.157, ptr @.str.158, ptr @.str.159, ptr @.str.160, ptr @.str.161, ptr @.str.162, ptr @.str.163, ptr @.str.164, ptr @.str.165, ptr @.str.166, ptr @.str.167, ptr @.str.168, ptr @.str.169, ptr @.str.170], align 16
-@.str.121 = private unnamed_addr constant [23 x i8] c"an error of the driver\00", align 1
-@.str.122 = private unnamed_addr constant [11 x i8] c"CL_SUCCESS\00", align 1
-@.str.123 = private unnamed_addr constant [20 x i8] c"CL_DEVICE_NOT_FOUND\00", align 1
-@.str.124 = private unnamed_addr constant [24 x i8] c"CL_DEVICE_NOT_AVAILABLE\00", align 1
-@.str.125 = private unnamed_addr constant [26 x i8] c"CL_COMPILER_NOT_AVAILABLE\00", align 1
-@.str.126 = private unnamed_addr constant [33 x i8] c"CL_MEM_OBJECT_ALLOCATION_FAILURE\00", align 1
-@.str.127 = private unnamed_addr constant [20 x i8] c"CL_OUT_OF_RESOURCES\00", align 1
-@.str.128 = private unnamed_addr constant [22 x i8] c"CL_OUT_OF_HOST_MEMORY\00", align 1
-@.str.129 = private unnamed_addr constant [32 x i8] c"CL_PROFILING_INFO_NOT_AVAILABLE\00", align 1
-@.str.130 = private unnamed_addr constant [20 x i8] c"CL_MEM_COPY_OVERLAP\00", align 1
-@.str.131 = private unnamed_addr constant [25 x i8] c"CL_IMAGE_FORMAT_MISMATCH\00", align 1
-@.str.132 = private unnamed_addr constant [30 x i8] c"CL_IMAGE_FORMAT_NOT_SUPPORTED\00", align 1
-@.str.133 = private unnamed_addr constant [25 x i8] c"CL_BUILD_PROGRAM_FAILURE\00", align 1
-@.str.134 = private unnamed_addr constant [15 x i8] c"CL_MAP_FAILURE\00", align 1
-@.str.135 = private unnamed_addr constant [32 x i8] c"CL_MISALIGNED_SUB_BUFFER_OFFSET\00", align 1
-@.str.136 = private unnamed_addr constant [45 x i8] c"CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST\00", align 1
-@.str.137 = private unnamed_addr constant [17 x i8] c"CL_INVALID_VALUE\00", align 1
-@.str.138 = private unnamed_addr constant [23 x i8] c"CL_INVALID_DEVICE_TYPE\00", align 1
-@.str.139 = private unnamed_addr constant [20 x i8] c"CL_INVALID_PLATFORM\00", align 1
-@.str.140 = private unnamed_addr constant [18 x i8] c"CL_INVALID_DEVICE\00", align 1
-@.str.141 = private unnamed_addr constant [19 x i8] c"CL_INVALID_CONTEXT\00", align 1
-@.str.142 = private unnamed_addr constant [28 x i8] c"CL_INVALID_QUEUE_PROPERTIES\00", align 1
-@.str.143 = private unnamed_addr constant [25 x i8] c"CL_INVALID_COMMAND_QUEUE\00", align 1
-@.str.144 = private unnamed_addr constant [20 x i8] c"CL_INVALID_HOST_PTR\00", align 1
-@.str.145 = private unnamed_addr constant [22 x i8] c"CL_INVALID_MEM_OBJECT\00", align 1
-@.str.146 = private unnamed_addr constant [35 x i8] c"CL_INVALID_IMAGE_FORMAT_DESCRIPTOR\00", align 1
-@.str.147 = private unnamed_addr constant [22 x i8] c"CL_INVALID_IMAGE_SIZE\00", align 1
-@.str.148 = private unnamed_addr constant [19 x i8] c"CL_INVALID_SAMPLER\00", align 1
-@.str.149 = private unnamed_addr constant [18 x i8] c"CL_INVALID_BINARY\00", align 1
-@.str.150 = private unnamed_addr constant [25 x i8] c"CL_INVALID_BUILD_OPTIONS\00", align 1
-@.str.151 = private unnamed_addr constant [19 x i8] c"CL_INVALID_PROGRAM\00", align 1
-@.str.152 = private unnamed_addr constant [30 x i8] c"CL_INVALID_PROGRAM_EXECUTABLE\00", align 1
-@.str.153 = private unnamed_addr constant [23 x i8] c"CL_INVALID_KERNEL_NAME\00", align 1
-@.str.154 = private unnamed_addr constant [29 x i8] c"CL_INVALID_KERNEL_DEFINITION\00", align 1
-@.str.155 = private unnamed_addr constant [18 x i8] c"CL_INVALID_KERNEL\00", align 1
-@.str.156 = private unnamed_addr constant [21 x i8] c"CL_INVALID_ARG_INDEX\00", align 1
-@.str.157 = private unnamed_addr constant [21 x i8] c"CL_INVALID_ARG_VALUE\00", align 1
-@.str.158 = private unnamed_addr constant [20 x i8] c"CL_INVALID_ARG_SIZE\00", align 1
-@.str.159 = private unnamed_addr constant [23 x i8] c"CL_INVALID_KERNEL_ARGS\00", align 1
-@.str.160 = private unnamed_addr constant [26 x i8] c"CL_INVALID_WORK_DIMENSION\00", align 1
-@.str.161 = private unnamed_addr constant [27 x i8] c"CL_INVALID_WORK_GROUP_SIZE\00", align 1
-@.str.162 = private unnamed_addr constant [26 x i8] c"CL_INVALID_WORK_ITEM_SIZE\00", align 1
-@.str.163 = private unnamed_addr constant [25 x i8] c"CL_INVALID_GLOBAL_OFFSET\00", align 1
-@.str.164 = private unnamed_addr constant [27 x i8] c"CL_INVALID_EVENT_WAIT_LIST\00", align 1
-@.str.165 = private unnamed_addr constant [17 x i8] c"CL_INVALID_EVENT\00", align 1
-@.str.166 = private unnamed_addr constant [21 x i8] c"CL_INVALID_OPERATION\00", align 1
-@.str.167 = private unnamed_addr constant [21 x i8] c"CL_INVALID_GL_OBJECT\00", align 1
-@.str.168 = private unnamed_addr constant [23 x i8] c"CL_INVALID_BUFFER_SIZE\00", align 1
-@.str.169 = private unnamed_addr constant [21 x i8] c"CL_INVALID_MIP_LEVEL\00", align 1
-@.str.170 = private unnamed_addr constant [28 x i8] c"CL_INVALID_GLOBAL_WORK_SIZE\00", align 1
-@.str.171 = private unnamed_addr constant [58 x i8] c"%ld bytes from 0x%lx on are more than was allocated there\00", align 1
-@.str.172 = private unnamed_addr constant [111 x i8] c"%s: its arrays are on several devices: %s(%d) and %s(%d); copy them to one, such as by tvm.nd.array(x, device)\00", align 1
+@.str.118 = private unnamed_addr constant [69 x i8] c"the library drives OpenCL (%d) and CUDA (%d), not devices of type %d\00", align 1
+@.str.119 = private unnamed_addr constant [30 x i8] c"%s devices cannot be used: %s\00", align 1
+@.str.120 = private unnamed_addr constant [60 x i8] c"there is no device %s(%d): this machine has %d of that type\00", align 1
+@.str.121 = private unnamed_addr constant [8 x i8] c"%s: %s\0A\00", align 1
+@.str.122 = private unnamed_addr constant [102 x i8] c"no memory for %lu bytes on %s(%d): %lu of its %lu bytes are free, and arrays of this process have %lu\00", align 1
+@OPENCL_ERRORS = internal unnamed_addr constant [15 x ptr] [ptr @.str.124, ptr @.str.125, ptr @.str.126, ptr @.str.127, ptr @.str.128, ptr @.str.129, ptr @.str.130, ptr @.str.131, ptr @.str.132, ptr @.str.133, ptr @.str.134, ptr @.str.135, ptr @.str.136, ptr @.str.137, ptr @.str.138], align 16
+@OPENCL_INVALID = internal unnamed_addr constant [34 x ptr] [ptr @.str.139, ptr @.str.140, ptr @.str.141, ptr @.str.142, ptr @.str.143, ptr @.str.144, ptr @.str.145, ptr @.str.146, ptr @.str.147, ptr @.str.148, ptr @.str.149, ptr @.str.150, ptr @.str.151, ptr @.str.152, ptr @.str.153, ptr @.str.154, ptr @.str.155, ptr @.str.156, ptr @.str.157, ptr @.str.158, ptr @.str.159, ptr @.str.160, ptr @.str.161, ptr @.str.162, ptr @.str.163, ptr @.str.164, ptr @.str.165, ptr @.str.166, ptr @.str.167, ptr @.str.168, ptr @.str.169, ptr @.str.170, ptr @.str.171, ptr @.str.172], align 16
+@.str.123 = private unnamed_addr constant [23 x i8] c"an error of the driver\00", align 1
+@.str.124 = private unnamed_addr constant [11 x i8] c"CL_SUCCESS\00", align 1
+@.str.125 = private unnamed_addr constant [20 x i8] c"CL_DEVICE_NOT_FOUND\00", align 1
+@.str.126 = private unnamed_addr constant [24 x i8] c"CL_DEVICE_NOT_AVAILABLE\00", align 1
+@.str.127 = private unnamed_addr constant [26 x i8] c"CL_COMPILER_NOT_AVAILABLE\00", align 1
+@.str.128 = private unnamed_addr constant [33 x i8] c"CL_MEM_OBJECT_ALLOCATION_FAILURE\00", align 1
+@.str.129 = private unnamed_addr constant [20 x i8] c"CL_OUT_OF_RESOURCES\00", align 1
+@.str.130 = private unnamed_addr constant [22 x i8] c"CL_OUT_OF_HOST_MEMORY\00", align 1
+@.str.131 = private unnamed_addr constant [32 x i8] c"CL_PROFILING_INFO_NOT_AVAILABLE\00", align 1
+@.str.132 = private unnamed_addr constant [20 x i8] c"CL_MEM_COPY_OVERLAP\00", align 1
+@.str.133 = private unnamed_addr constant [25 x i8] c"CL_IMAGE_FORMAT_MISMATCH\00", align 1
+@.str.134 = private unnamed_addr constant [30 x i8] c"CL_IMAGE_FORMAT_NOT_SUPPORTED\00", align 1
+@.str.135 = private unnamed_addr constant [25 x i8] c"CL_BUILD_PROGRAM_FAILURE\00", align 1
+@.str.136 = private unnamed_addr constant [15 x i8] c"CL_MAP_FAILURE\00", align 1
+@.str.137 = private unnamed_addr constant [32 x i8] c"CL_MISALIGNED_SUB_BUFFER_OFFSET\00", align 1
+@.str.138 = private unnamed_addr constant [45 x i8] c"CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST\00", align 1
+@.str.139 = private unnamed_addr constant [17 x i8] c"CL_INVALID_VALUE\00", align 1
+@.str.140 = private unnamed_addr constant [23 x i8] c"CL_INVALID_DEVICE_TYPE\00", align 1
+@.str.141 = private unnamed_addr constant [20 x i8] c"CL_INVALID_PLATFORM\00", align 1
+@.str.142 = private unnamed_addr constant [18 x i8] c"CL_INVALID_DEVICE\00", align 1
+@.str.143 = private unnamed_addr constant [19 x i8] c"CL_INVALID_CONTEXT\00", align 1
+@.str.144 = private unnamed_addr constant [28 x i8] c"CL_INVALID_QUEUE_PROPERTIES\00", align 1
+@.str.145 = private unnamed_addr constant [25 x i8] c"CL_INVALID_COMMAND_QUEUE\00", align 1
+@.str.146 = private unnamed_addr constant [20 x i8] c"CL_INVALID_HOST_PTR\00", align 1
+@.str.147 = private unnamed_addr constant [22 x i8] c"CL_INVALID_MEM_OBJECT\00", align 1
+@.str.148 = private unnamed_addr constant [35 x i8] c"CL_INVALID_IMAGE_FORMAT_DESCRIPTOR\00", align 1
+@.str.149 = private unnamed_addr constant [22 x i8] c"CL_INVALID_IMAGE_SIZE\00", align 1
+@.str.150 = private unnamed_addr constant [19 x i8] c"CL_INVALID_SAMPLER\00", align 1
+@.str.151 = private unnamed_addr constant [18 x i8] c"CL_INVALID_BINARY\00", align 1
+@.str.152 = private unnamed_addr constant [25 x i8] c"CL_INVALID_BUILD_OPTIONS\00", align 1
+@.str.153 = private unnamed_addr constant [19 x i8] c"CL_INVALID_PROGRAM\00", align 1
+@.str.154 = private unnamed_addr constant [30 x i8] c"CL_INVALID_PROGRAM_EXECUTABLE\00", align 1
+@.str.155 = private unnamed_addr constant [23 x i8] c"CL_INVALID_KERNEL_NAME\00", align 1
+@.str.156 = private unnamed_addr constant [29 x i8] c"CL_INVALID_KERNEL_DEFINITION\00", align 1
+@.str.157 = private unnamed_addr constant [18 x i8] c"CL_INVALID_KERNEL\00", align 1
+@.str.158 = private unnamed_addr constant [21 x i8] c"CL_INVALID_ARG_INDEX\00", align 1
+@.str.159 = private unnamed_addr constant [21 x i8] c"CL_INVALID_ARG_VALUE\00", align 1
+@.str.160 = private unnamed_addr constant [20 x i8] c"CL_INVALID_ARG_SIZE\00", align 1
+@.str.161 = private unnamed_addr constant [23 x i8] c"CL_INVALID_KERNEL_ARGS\00", align 1
+@.str.162 = private unnamed_addr constant [26 x i8] c"CL_INVALID_WORK_DIMENSION\00", align 1
+@.str.163 = private unnamed_addr constant [27 x i8] c"CL_INVALID_WORK_GROUP_SIZE\00", align 1
+@.str.164 = private unnamed_addr constant [26 x i8] c"CL_INVALID_WORK_ITEM_SIZE\00", align 1
+@.str.165 = private unnamed_addr constant [25 x i8] c"CL_INVALID_GLOBAL_OFFSET\00", align 1
+@.str.166 = private unnamed_addr constant [27 x i8] c"CL_INVALID_EVENT_WAIT_LIST\00", align 1
+@.str.167 = private unnamed_addr constant [17 x i8] c"CL_INVALID_EVENT\00", align 1
+@.str.168 = private unnamed_addr constant [21 x i8] c"CL_INVALID_OPERATION\00", align 1
+@.str.169 = private unnamed_addr constant [21 x i8] c"CL_INVALID_GL_OBJECT\00", align 1
+@.str.170 = private unnamed_addr constant [23 x i8] c"CL_INVALID_BUFFER_SIZE\00", align 1
+@.str.171 = private unnamed_addr constant [21 x i8] c"CL_INVALID_MIP_LEVEL\00", align 1
+@.str.172 = private unnamed_addr constant [28 x i8] c"CL_INVALID_GLOBAL_WORK_SIZE\00", align 1
+@.str.173 = private unnamed_addr constant [58 x i8] c"%ld bytes from 0x%lx on are more than was allocated there\00", align 1
+@.str.174 = private unnamed_addr constant [111 x i8] c"%s: its arrays are on several devices: %s(%d) and %s(%d); copy them to one, such as by tvm.nd.array(x, device)\00", align 1
 
 define weak ptr @tilewright_devices() {
   %1 = tail call fastcc ptr @devices()
@@ -364,7 +366,7 @@ define internal fastcc ptr @opened(i32 %0, i32 %1) unnamed_addr {
   br i1 %10, label %11, label %13
 
 11:
-  %12 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %3, i64 4096, ptr @.str.116, i32 4, i32 2, i32 %0)
+  %12 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %3, i64 4096, ptr @.str.118, i32 4, i32 2, i32 %0)
   call fastcc void @report(ptr @.str.4, ptr %3)
   br label %53
 
@@ -378,7 +380,7 @@ define internal fastcc ptr @opened(i32 %0, i32 %1) unnamed_addr {
 18:
   %19 = load ptr, ptr %9, align 8
   %20 = getelementptr inbounds nuw i8, ptr %14, i64 8
-  %21 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %4, i64 4096, ptr @.str.117, ptr %19, ptr %20)
+  %21 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %4, i64 4096, ptr @.str.119, ptr %19, ptr %20)
   call fastcc void @report(ptr @.str.4, ptr %4)
   br label %53
 
@@ -391,7 +393,7 @@ define internal fastcc ptr @opened(i32 %0, i32 %1) unnamed_addr {
 26:
   %27 = getelementptr inbounds nuw i8, ptr %9, i64 8
   %28 = load ptr, ptr %27, align 8
-  %29 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %5, i64 4096, ptr @.str.118, ptr %28, i32 %1, i32 %16)
+  %29 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %5, i64 4096, ptr @.str.120, ptr %28, i32 %1, i32 %16)
   call fastcc void @report(ptr @.str.4, ptr %5)
   br label %53
 
@@ -695,7 +697,7 @@ define weak ptr @tilewright_device_allocate(i32 %0, i32 %1, i64 %2) {
   %125 = load i64, ptr %4, align 8
   %126 = getelementptr inbounds nuw i8, ptr %25, i64 1584
   %127 = load i64, ptr %126, align 8
-  %128 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %6, i64 4096, ptr @.str.120, i64 %2, ptr %122, i32 %123, i64 %124, i64 %125, i64 %127)
+  %128 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %6, i64 4096, ptr @.str.122, i64 %2, ptr %122, i32 %123, i64 %124, i64 %125, i64 %127)
   call fastcc void @report(ptr @.str.2, ptr %6)
   br label %132
 
@@ -757,7 +759,7 @@ define internal fastcc void @report(ptr %0, ptr %1) unnamed_addr {
   br label %7
 
 5:
-  %6 = tail call i32 (i32, ptr, ...) @dprintf(i32 2, ptr @.str.119, ptr %0, ptr %1)
+  %6 = tail call i32 (i32, ptr, ...) @dprintf(i32 2, ptr @.str.121, ptr %0, ptr %1)
   br label %7
 
 7:
@@ -973,7 +975,7 @@ define weak ptr @tilewright_opencl_import(i32 %0, ptr %1) {
   br label %25
 
 25:
-  %26 = phi ptr [ @.str.121, %15 ], [ %24, %18 ]
+  %26 = phi ptr [ @.str.123, %15 ], [ %24, %18 ]
   %27 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %4, i64 4096, ptr @.str.5, ptr @.str.6, ptr %26, i32 %11)
   call fastcc void @report(ptr @.str.4, ptr %4)
   br label %73
@@ -1213,7 +1215,7 @@ define internal fastcc i32 @copy(i32 %0, ptr byval(%struct.Place) align 8 %1, pt
   br i1 %47, label %48, label %53
 
 48:
-  %49 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %6, i64 4096, ptr @.str.171, i64 %3, i64 %33)
+  %49 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %6, i64 4096, ptr @.str.173, i64 %3, i64 %33)
   call fastcc void @report(ptr @.str.4, ptr %6)
   %50 = call fastcc ptr @devices()
   %51 = getelementptr inbounds nuw i8, ptr %50, i64 8
@@ -1890,7 +1892,7 @@ define weak i32 @tilewright_launch(ptr %0) {
   %112 = load ptr, ptr %6, align 8
   %113 = getelementptr inbounds nuw i8, ptr %73, i64 8
   %114 = load ptr, ptr %113, align 8
-  %115 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %5, i64 4096, ptr @.str.172, ptr %112, ptr %114, i32 %79, ptr %114, i32 %107)
+  %115 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %5, i64 4096, ptr @.str.174, ptr %112, ptr %114, i32 %79, ptr %114, i32 %107)
   call fastcc void @report(ptr @.str.4, ptr %5)
   br label %116
 
@@ -2218,14 +2220,14 @@ define internal void @opencl_load(ptr %0, ptr %1) {
   %39 = phi ptr [ %35, %34 ], [ %37, %36 ]
   %40 = load i8, ptr %14, align 1
   %41 = icmp eq i8 %40, 0
-  %42 = select i1 %41, ptr @.str.19, ptr %14
+  %42 = select i1 %41, ptr @.str.21, ptr %14
   br label %43
 
 43:
   %44 = phi ptr [ %39, %38 ], [ %37, %36 ]
-  %45 = phi ptr [ %42, %38 ], [ @.str.19, %36 ]
+  %45 = phi ptr [ %42, %38 ], [ @.str.21, %36 ]
   %46 = tail call i32 (ptr, i64, ptr, ...) @snprintf(ptr %44, i64 512, ptr @.str.13, ptr %45)
-  br label %199
+  br label %200
 
 47:
   %48 = phi ptr [ null, %2 ], [ %27, %30 ], [ %32, %31 ]
@@ -2261,211 +2263,212 @@ define internal void @opencl_load(ptr %0, ptr %1) {
 65:
   %66 = getelementptr inbounds nuw i8, ptr %0, i64 8
   %67 = tail call i32 (ptr, i64, ptr, ...) @snprintf(ptr %66, i64 512, ptr @.str.14, ptr %53)
-  br label %199
+  br label %200
 
 68:
-  %69 = tail call ptr @getenv(ptr @.str.15)
+  %69 = tail call i32 @setenv(ptr @.str.15, ptr @.str.16, i32 0)
+  %70 = tail call ptr @getenv(ptr @.str.17)
   store i32 0, ptr %10, align 4
-  %70 = load ptr, ptr %49, align 8
-  %71 = call i32 %70(i32 16, ptr %8, ptr %10)
-  %72 = icmp eq i32 %71, 0
-  br i1 %72, label %73, label %76
+  %71 = load ptr, ptr %49, align 8
+  %72 = call i32 %71(i32 16, ptr %8, ptr %10)
+  %73 = icmp eq i32 %72, 0
+  br i1 %73, label %74, label %77
 
-73:
-  %74 = load i32, ptr %10, align 4
-  %75 = icmp ugt i32 %74, 16
-  br i1 %75, label %76, label %78
+74:
+  %75 = load i32, ptr %10, align 4
+  %76 = icmp ugt i32 %75, 16
+  br i1 %76, label %77, label %79
 
-76:
-  %77 = phi i32 [ 0, %68 ], [ 16, %73 ]
-  store i32 %77, ptr %10, align 4
-  br label %78
+77:
+  %78 = phi i32 [ 0, %68 ], [ 16, %74 ]
+  store i32 %78, ptr %10, align 4
+  br label %79
 
-78:
-  %79 = phi i32 [ %74, %73 ], [ %77, %76 ]
-  %80 = getelementptr inbounds nuw i8, ptr %0, i64 528
-  %81 = getelementptr inbounds nuw i8, ptr %0, i64 536
-  %82 = getelementptr inbounds nuw i8, ptr %12, i64 255
-  %83 = icmp eq ptr %69, null
-  %84 = getelementptr inbounds nuw i8, ptr %7, i64 255
-  %85 = getelementptr inbounds nuw i8, ptr %0, i64 4
-  %86 = getelementptr inbounds nuw i8, ptr %0, i64 704
-  %87 = getelementptr inbounds nuw i8, ptr %0, i64 736
-  %88 = getelementptr inbounds nuw i8, ptr %0, i64 656
-  %89 = getelementptr inbounds nuw i8, ptr %0, i64 672
-  %90 = getelementptr inbounds nuw i8, ptr %0, i64 840
-  br label %91
+79:
+  %80 = phi i32 [ %75, %74 ], [ %78, %77 ]
+  %81 = getelementptr inbounds nuw i8, ptr %0, i64 528
+  %82 = getelementptr inbounds nuw i8, ptr %0, i64 536
+  %83 = getelementptr inbounds nuw i8, ptr %12, i64 255
+  %84 = icmp eq ptr %70, null
+  %85 = getelementptr inbounds nuw i8, ptr %7, i64 255
+  %86 = getelementptr inbounds nuw i8, ptr %0, i64 4
+  %87 = getelementptr inbounds nuw i8, ptr %0, i64 704
+  %88 = getelementptr inbounds nuw i8, ptr %0, i64 736
+  %89 = getelementptr inbounds nuw i8, ptr %0, i64 656
+  %90 = getelementptr inbounds nuw i8, ptr %0, i64 672
+  %91 = getelementptr inbounds nuw i8, ptr %0, i64 840
+  br label %92
 
-91:
-  %92 = phi i32 [ %79, %78 ], [ %101, %100 ]
-  %93 = phi i32 [ 0, %78 ], [ %103, %100 ]
-  %94 = phi ptr [ null, %78 ], [ %102, %100 ]
-  %95 = icmp eq i32 %92, 0
-  br i1 %95, label %100, label %96
+92:
+  %93 = phi i32 [ %80, %79 ], [ %102, %101 ]
+  %94 = phi i32 [ 0, %79 ], [ %104, %101 ]
+  %95 = phi ptr [ null, %79 ], [ %103, %101 ]
+  %96 = icmp eq i32 %93, 0
+  br i1 %96, label %101, label %97
 
-96:
-  %97 = icmp eq i32 %93, 1
-  br label %105
+97:
+  %98 = icmp eq i32 %94, 1
+  br label %106
 
-98:
+99:
   call void @llvm.memset.p0.i64(ptr align 16 %13, i8 0, i64 256, i1 false)
-  %99 = icmp eq ptr %102, null
-  br i1 %99, label %193, label %189
+  %100 = icmp eq ptr %103, null
+  br i1 %100, label %194, label %190
 
-100:
-  %101 = phi i32 [ 0, %91 ], [ %186, %183 ]
-  %102 = phi ptr [ %94, %91 ], [ %184, %183 ]
-  %103 = add nuw nsw i32 %93, 1
-  %104 = icmp eq i32 %103, 3
-  br i1 %104, label %98, label %91
+101:
+  %102 = phi i32 [ 0, %92 ], [ %187, %184 ]
+  %103 = phi ptr [ %95, %92 ], [ %185, %184 ]
+  %104 = add nuw nsw i32 %94, 1
+  %105 = icmp eq i32 %104, 3
+  br i1 %105, label %99, label %92
 
-105:
-  %106 = phi i64 [ 0, %96 ], [ %185, %183 ]
-  %107 = phi ptr [ %94, %96 ], [ %184, %183 ]
+106:
+  %107 = phi i64 [ 0, %97 ], [ %186, %184 ]
+  %108 = phi ptr [ %95, %97 ], [ %185, %184 ]
   store i32 0, ptr %11, align 4
-  %108 = load ptr, ptr %80, align 8
-  %109 = getelementptr inbounds nuw ptr, ptr %8, i64 %106
-  %110 = load ptr, ptr %109, align 8
-  %111 = call i32 %108(ptr %110, i64 4294967295, i32 16, ptr %9, ptr %11)
-  %112 = icmp eq i32 %111, 0
-  %113 = load i32, ptr %11, align 4
-  %114 = icmp ne i32 %113, 0
-  %115 = select i1 %112, i1 %114, i1 false
-  br i1 %115, label %116, label %183
+  %109 = load ptr, ptr %81, align 8
+  %110 = getelementptr inbounds nuw ptr, ptr %8, i64 %107
+  %111 = load ptr, ptr %110, align 8
+  %112 = call i32 %109(ptr %111, i64 4294967295, i32 16, ptr %9, ptr %11)
+  %113 = icmp eq i32 %112, 0
+  %114 = load i32, ptr %11, align 4
+  %115 = icmp ne i32 %114, 0
+  %116 = select i1 %113, i1 %115, i1 false
+  br i1 %116, label %117, label %184
 
-116:
-  %117 = phi i64 [ %177, %175 ], [ 0, %105 ]
-  %118 = phi ptr [ %176, %175 ], [ %107, %105 ]
-  %119 = getelementptr inbounds nuw ptr, ptr %9, i64 %117
-  %120 = load ptr, ptr %119, align 8
+117:
+  %118 = phi i64 [ %178, %176 ], [ 0, %106 ]
+  %119 = phi ptr [ %177, %176 ], [ %108, %106 ]
+  %120 = getelementptr inbounds nuw ptr, ptr %9, i64 %118
+  %121 = load ptr, ptr %120, align 8
   store i8 0, ptr %12, align 16
-  %121 = load ptr, ptr %81, align 8
-  %122 = call i32 %121(ptr %120, i32 4139, i64 255, ptr %12, ptr null)
-  store i8 0, ptr %82, align 1
-  br i1 %83, label %126, label %123
+  %122 = load ptr, ptr %82, align 8
+  %123 = call i32 %122(ptr %121, i32 4139, i64 255, ptr %12, ptr null)
+  store i8 0, ptr %83, align 1
+  br i1 %84, label %127, label %124
 
-123:
-  %124 = call fastcc i32 @contains(ptr %12, ptr %69)
-  %125 = icmp eq i32 %124, 0
-  br i1 %125, label %175, label %126
+124:
+  %125 = call fastcc i32 @contains(ptr %12, ptr %70)
+  %126 = icmp eq i32 %125, 0
+  br i1 %126, label %176, label %127
 
-126:
-  %127 = load ptr, ptr %119, align 8
+127:
+  %128 = load ptr, ptr %120, align 8
   store i8 0, ptr %7, align 16
-  %128 = load ptr, ptr %81, align 8
-  %129 = call i32 %128(ptr %127, i32 4139, i64 255, ptr %7, ptr null)
-  store i8 0, ptr %84, align 1
-  %130 = call fastcc i32 @contains(ptr %7, ptr @.str.49)
-  %131 = icmp eq i32 %130, 0
-  br i1 %131, label %132, label %139
+  %129 = load ptr, ptr %82, align 8
+  %130 = call i32 %129(ptr %128, i32 4139, i64 255, ptr %7, ptr null)
+  store i8 0, ptr %85, align 1
+  %131 = call fastcc i32 @contains(ptr %7, ptr @.str.51)
+  %132 = icmp eq i32 %131, 0
+  br i1 %132, label %133, label %140
 
-132:
+133:
   store i64 0, ptr %6, align 8
-  %133 = load ptr, ptr %81, align 8
-  %134 = call i32 %133(ptr %127, i32 4096, i64 8, ptr %6, ptr null)
-  %135 = load i64, ptr %6, align 8
-  %136 = and i64 %135, 4
-  %137 = icmp eq i64 %136, 0
-  %138 = zext i1 %137 to i32
-  br label %139
+  %134 = load ptr, ptr %82, align 8
+  %135 = call i32 %134(ptr %128, i32 4096, i64 8, ptr %6, ptr null)
+  %136 = load i64, ptr %6, align 8
+  %137 = and i64 %136, 4
+  %138 = icmp eq i64 %137, 0
+  %139 = zext i1 %138 to i32
+  br label %140
 
-139:
-  %140 = phi i32 [ %138, %132 ], [ 2, %126 ]
-  %141 = icmp eq i32 %140, %93
-  br i1 %141, label %142, label %175
+140:
+  %141 = phi i32 [ %139, %133 ], [ 2, %127 ]
+  %142 = icmp eq i32 %141, %94
+  br i1 %142, label %143, label %176
 
-142:
-  %143 = load i32, ptr %85, align 4
-  %144 = icmp eq i32 %143, 16
-  br i1 %144, label %175, label %145
-
-145:
-  br i1 %97, label %146, label %169
+143:
+  %144 = load i32, ptr %86, align 4
+  %145 = icmp eq i32 %144, 16
+  br i1 %145, label %176, label %146
 
 146:
-  %147 = load ptr, ptr %119, align 8
-  store ptr %147, ptr %3, align 8
-  store ptr @.str.50, ptr %4, align 8
+  br i1 %98, label %147, label %170
+
+147:
+  %148 = load ptr, ptr %120, align 8
+  store ptr %148, ptr %3, align 8
+  store ptr @.str.52, ptr %4, align 8
   store i32 0, ptr %5, align 4
-  %148 = load ptr, ptr %86, align 8
-  %149 = call ptr %148(ptr null, i32 1, ptr %3, ptr null, ptr null, ptr %5)
-  %150 = load i32, ptr %5, align 4
-  %151 = icmp eq i32 %150, 0
-  br i1 %151, label %152, label %157
+  %149 = load ptr, ptr %87, align 8
+  %150 = call ptr %149(ptr null, i32 1, ptr %3, ptr null, ptr null, ptr %5)
+  %151 = load i32, ptr %5, align 4
+  %152 = icmp eq i32 %151, 0
+  br i1 %152, label %153, label %158
 
-152:
-  %153 = load ptr, ptr %87, align 8
-  %154 = call ptr %153(ptr %149, i32 1, ptr %4, ptr null, ptr %5)
-  %155 = load i32, ptr %5, align 4
-  %156 = icmp eq i32 %155, 0
-  br i1 %156, label %158, label %157
-
-157:
-  br label %167
+153:
+  %154 = load ptr, ptr %88, align 8
+  %155 = call ptr %154(ptr %150, i32 1, ptr %4, ptr null, ptr %5)
+  %156 = load i32, ptr %5, align 4
+  %157 = icmp eq i32 %156, 0
+  br i1 %157, label %159, label %158
 
 158:
-  %159 = load ptr, ptr %88, align 8
-  %160 = call i32 %159(ptr %154, i32 1, ptr %3, ptr @.str, ptr null, ptr null)
-  store i32 %160, ptr %5, align 4
-  %161 = load ptr, ptr %89, align 8
-  %162 = call i32 %161(ptr %154)
-  %163 = load i32, ptr %5, align 4
-  %164 = icmp eq i32 %163, 0
-  br i1 %164, label %165, label %167
+  br label %168
 
-165:
-  %166 = load i32, ptr %85, align 4
-  br label %169
+159:
+  %160 = load ptr, ptr %89, align 8
+  %161 = call i32 %160(ptr %155, i32 1, ptr %3, ptr @.str, ptr null, ptr null)
+  store i32 %161, ptr %5, align 4
+  %162 = load ptr, ptr %90, align 8
+  %163 = call i32 %162(ptr %155)
+  %164 = load i32, ptr %5, align 4
+  %165 = icmp eq i32 %164, 0
+  br i1 %165, label %166, label %168
 
-167:
-  %168 = load ptr, ptr %119, align 8
-  br label %175
+166:
+  %167 = load i32, ptr %86, align 4
+  br label %170
 
-169:
-  %170 = phi i32 [ %166, %165 ], [ %143, %145 ]
-  %171 = load ptr, ptr %119, align 8
-  %172 = add nsw i32 %170, 1
-  store i32 %172, ptr %85, align 4
-  %173 = sext i32 %170 to i64
-  %174 = getelementptr inbounds %struct.Device, ptr %90, i64 %173
-  store ptr %171, ptr %174, align 8
-  br label %175
+168:
+  %169 = load ptr, ptr %120, align 8
+  br label %176
 
-175:
-  %176 = phi ptr [ %118, %123 ], [ %118, %139 ], [ %118, %142 ], [ %118, %169 ], [ %168, %167 ]
-  %177 = add nuw nsw i64 %117, 1
-  %178 = load i32, ptr %11, align 4
-  %179 = zext i32 %178 to i64
-  %180 = icmp samesign ult i64 %177, %179
-  %181 = icmp samesign ult i64 %117, 15
-  %182 = select i1 %180, i1 %181, i1 false
-  br i1 %182, label %116, label %183
+170:
+  %171 = phi i32 [ %167, %166 ], [ %144, %146 ]
+  %172 = load ptr, ptr %120, align 8
+  %173 = add nsw i32 %171, 1
+  store i32 %173, ptr %86, align 4
+  %174 = sext i32 %171 to i64
+  %175 = getelementptr inbounds %struct.Device, ptr %91, i64 %174
+  store ptr %172, ptr %175, align 8
+  br label %176
 
-183:
-  %184 = phi ptr [ %107, %105 ], [ %176, %175 ]
-  %185 = add nuw nsw i64 %106, 1
-  %186 = load i32, ptr %10, align 4
-  %187 = zext i32 %186 to i64
-  %188 = icmp samesign ult i64 %185, %187
-  br i1 %188, label %105, label %100
+176:
+  %177 = phi ptr [ %119, %124 ], [ %119, %140 ], [ %119, %143 ], [ %119, %170 ], [ %169, %168 ]
+  %178 = add nuw nsw i64 %118, 1
+  %179 = load i32, ptr %11, align 4
+  %180 = zext i32 %179 to i64
+  %181 = icmp samesign ult i64 %178, %180
+  %182 = icmp samesign ult i64 %118, 15
+  %183 = select i1 %181, i1 %182, i1 false
+  br i1 %183, label %117, label %184
 
-189:
-  %190 = load ptr, ptr %81, align 8
-  %191 = call i32 %190(ptr %102, i32 4139, i64 255, ptr %13, ptr null)
-  %192 = getelementptr inbounds nuw i8, ptr %13, i64 255
-  store i8 0, ptr %192, align 1
-  br label %193
+184:
+  %185 = phi ptr [ %108, %106 ], [ %177, %176 ]
+  %186 = add nuw nsw i64 %107, 1
+  %187 = load i32, ptr %10, align 4
+  %188 = zext i32 %187 to i64
+  %189 = icmp samesign ult i64 %186, %188
+  br i1 %189, label %106, label %101
 
-193:
-  %194 = phi ptr [ @.str.18, %189 ], [ @.str, %98 ]
-  %195 = phi ptr [ @.str.17, %189 ], [ @.str, %98 ]
-  %196 = getelementptr inbounds nuw i8, ptr %0, i64 8
-  %197 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %196, i64 512, ptr @.str.16, ptr %195, ptr %13, ptr %194)
-  %198 = getelementptr inbounds nuw i8, ptr %0, i64 26336
-  store i64 17592186044416, ptr %198, align 8
-  br label %199
+190:
+  %191 = load ptr, ptr %82, align 8
+  %192 = call i32 %191(ptr %103, i32 4139, i64 255, ptr %13, ptr null)
+  %193 = getelementptr inbounds nuw i8, ptr %13, i64 255
+  store i8 0, ptr %193, align 1
+  br label %194
 
-199:
+194:
+  %195 = phi ptr [ @.str.20, %190 ], [ @.str, %99 ]
+  %196 = phi ptr [ @.str.19, %190 ], [ @.str, %99 ]
+  %197 = getelementptr inbounds nuw i8, ptr %0, i64 8
+  %198 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %197, i64 512, ptr @.str.18, ptr %196, ptr %13, ptr %195)
+  %199 = getelementptr inbounds nuw i8, ptr %0, i64 26336
+  store i64 17592186044416, ptr %199, align 8
+  br label %200
+
+200:
   ret void
 }
 
@@ -2505,8 +2508,8 @@ define internal i32 @opencl_open(ptr %0, i32 %1) {
   br label %28
 
 28:
-  %29 = phi ptr [ @.str.121, %18 ], [ %27, %21 ]
-  %30 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %6, i64 4096, ptr @.str.51, ptr %29, i32 %14)
+  %29 = phi ptr [ @.str.123, %18 ], [ %27, %21 ]
+  %30 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %6, i64 4096, ptr @.str.53, ptr %29, i32 %14)
   call fastcc void @report(ptr @.str.4, ptr %6)
   br label %70
 
@@ -2540,8 +2543,8 @@ define internal i32 @opencl_open(ptr %0, i32 %1) {
   br label %51
 
 51:
-  %52 = phi ptr [ @.str.121, %41 ], [ %50, %44 ]
-  %53 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %7, i64 4096, ptr @.str.52, ptr %52, i32 %37)
+  %52 = phi ptr [ @.str.123, %41 ], [ %50, %44 ]
+  %53 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %7, i64 4096, ptr @.str.54, ptr %52, i32 %37)
   call fastcc void @report(ptr @.str.4, ptr %7)
   br label %70
 
@@ -2631,8 +2634,8 @@ define internal i32 @opencl_allocate(ptr %0, ptr %1) {
   br label %41
 
 41:
-  %42 = phi ptr [ @.str.121, %31 ], [ %40, %34 ]
-  %43 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %5, i64 4096, ptr @.str.53, ptr %42, i32 %27)
+  %42 = phi ptr [ @.str.123, %31 ], [ %40, %34 ]
+  %43 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %5, i64 4096, ptr @.str.55, ptr %42, i32 %27)
   call fastcc void @report(ptr @.str.4, ptr %5)
   br label %51
 
@@ -2687,7 +2690,7 @@ define internal void @opencl_release(ptr %0, ptr %1) {
 
 define internal i32 @opencl_device_of(ptr %0, i64 %1, ptr %2) {
   %4 = alloca [4096 x i8], align 16
-  %5 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %4, i64 4096, ptr @.str.54, i64 %1)
+  %5 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %4, i64 4096, ptr @.str.56, i64 %1)
   call fastcc void @report(ptr @.str.4, ptr %4)
   ret i32 -1
 }
@@ -2755,8 +2758,8 @@ define internal i32 @opencl_copy(ptr %0, i32 %1, ptr %2, ptr byval(%struct.Place
   br label %52
 
 52:
-  %53 = phi ptr [ @.str.121, %42 ], [ %51, %45 ]
-  %54 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %7, i64 4096, ptr @.str.5, ptr @.str.26, ptr %53, i32 %38)
+  %53 = phi ptr [ @.str.123, %42 ], [ %51, %45 ]
+  %54 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %7, i64 4096, ptr @.str.5, ptr @.str.28, ptr %53, i32 %38)
   call fastcc void @report(ptr @.str.4, ptr %7)
   br label %114
 
@@ -2795,8 +2798,8 @@ define internal i32 @opencl_copy(ptr %0, i32 %1, ptr %2, ptr byval(%struct.Place
   br label %81
 
 81:
-  %82 = phi ptr [ @.str.121, %71 ], [ %80, %74 ]
-  %83 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %8, i64 4096, ptr @.str.5, ptr @.str.27, ptr %82, i32 %67)
+  %82 = phi ptr [ @.str.123, %71 ], [ %80, %74 ]
+  %83 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %8, i64 4096, ptr @.str.5, ptr @.str.29, ptr %82, i32 %67)
   call fastcc void @report(ptr @.str.4, ptr %8)
   br label %114
 
@@ -2836,8 +2839,8 @@ define internal i32 @opencl_copy(ptr %0, i32 %1, ptr %2, ptr byval(%struct.Place
   br label %111
 
 111:
-  %112 = phi ptr [ @.str.121, %101 ], [ %110, %104 ]
-  %113 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %9, i64 4096, ptr @.str.5, ptr @.str.28, ptr %112, i32 %97)
+  %112 = phi ptr [ @.str.123, %101 ], [ %110, %104 ]
+  %113 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %9, i64 4096, ptr @.str.5, ptr @.str.30, ptr %112, i32 %97)
   call fastcc void @report(ptr @.str.4, ptr %9)
   br label %114
 
@@ -2885,8 +2888,8 @@ define internal i32 @opencl_synchronize(ptr %0, i32 %1, ptr %2) {
   br label %29
 
 29:
-  %30 = phi ptr [ @.str.121, %19 ], [ %28, %22 ]
-  %31 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %4, i64 4096, ptr @.str.5, ptr @.str.30, ptr %30, i32 %15)
+  %30 = phi ptr [ @.str.123, %19 ], [ %28, %22 ]
+  %31 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %4, i64 4096, ptr @.str.5, ptr @.str.32, ptr %30, i32 %15)
   call fastcc void @report(ptr @.str.4, ptr %4)
   br label %32
 
@@ -2932,8 +2935,8 @@ define internal i32 @opencl_create_stream(ptr %0, i32 %1, ptr %2) {
   br label %29
 
 29:
-  %30 = phi ptr [ @.str.121, %19 ], [ %28, %22 ]
-  %31 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %5, i64 4096, ptr @.str.52, ptr %30, i32 %15)
+  %30 = phi ptr [ @.str.123, %19 ], [ %28, %22 ]
+  %31 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %5, i64 4096, ptr @.str.54, ptr %30, i32 %15)
   call fastcc void @report(ptr @.str.4, ptr %5)
   br label %32
 
@@ -2969,8 +2972,8 @@ define internal i32 @opencl_destroy_stream(ptr %0, i32 %1, ptr %2) {
   br label %21
 
 21:
-  %22 = phi ptr [ @.str.121, %11 ], [ %20, %14 ]
-  %23 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %4, i64 4096, ptr @.str.5, ptr @.str.31, ptr %22, i32 %7)
+  %22 = phi ptr [ @.str.123, %11 ], [ %20, %14 ]
+  %23 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %4, i64 4096, ptr @.str.5, ptr @.str.33, ptr %22, i32 %7)
   call fastcc void @report(ptr @.str.4, ptr %4)
   br label %24
 
@@ -3015,8 +3018,8 @@ define internal i32 @opencl_wait(ptr %0, i32 %1, ptr %2, ptr %3) {
   br label %30
 
 30:
-  %31 = phi ptr [ @.str.121, %20 ], [ %29, %23 ]
-  %32 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %6, i64 4096, ptr @.str.5, ptr @.str.32, ptr %31, i32 %16)
+  %31 = phi ptr [ @.str.123, %20 ], [ %29, %23 ]
+  %32 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %6, i64 4096, ptr @.str.5, ptr @.str.34, ptr %31, i32 %16)
   call fastcc void @report(ptr @.str.4, ptr %6)
   br label %64
 
@@ -3051,8 +3054,8 @@ define internal i32 @opencl_wait(ptr %0, i32 %1, ptr %2, ptr %3) {
   br label %55
 
 55:
-  %56 = phi ptr [ @.str.121, %45 ], [ %54, %48 ]
-  %57 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %7, i64 4096, ptr @.str.5, ptr @.str.33, ptr %56, i32 %41)
+  %56 = phi ptr [ @.str.123, %45 ], [ %54, %48 ]
+  %57 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %7, i64 4096, ptr @.str.5, ptr @.str.35, ptr %56, i32 %41)
   call fastcc void @report(ptr @.str.4, ptr %7)
   br label %58
 
@@ -3097,8 +3100,8 @@ define internal i32 @opencl_record(ptr %0, i32 %1, ptr %2, ptr %3) {
   br label %23
 
 23:
-  %24 = phi ptr [ @.str.121, %13 ], [ %22, %16 ]
-  %25 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %5, i64 4096, ptr @.str.5, ptr @.str.32, ptr %24, i32 %9)
+  %24 = phi ptr [ @.str.123, %13 ], [ %22, %16 ]
+  %25 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %5, i64 4096, ptr @.str.5, ptr @.str.34, ptr %24, i32 %9)
   call fastcc void @report(ptr @.str.4, ptr %5)
   br label %46
 
@@ -3128,8 +3131,8 @@ define internal i32 @opencl_record(ptr %0, i32 %1, ptr %2, ptr %3) {
   br label %43
 
 43:
-  %44 = phi ptr [ @.str.121, %33 ], [ %42, %36 ]
-  %45 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %6, i64 4096, ptr @.str.5, ptr @.str.29, ptr %44, i32 %29)
+  %44 = phi ptr [ @.str.123, %33 ], [ %42, %36 ]
+  %45 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %6, i64 4096, ptr @.str.5, ptr @.str.31, ptr %44, i32 %29)
   call fastcc void @report(ptr @.str.4, ptr %6)
   br label %46
 
@@ -3175,8 +3178,8 @@ define internal i32 @opencl_elapsed(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   br label %30
 
 30:
-  %31 = phi ptr [ @.str.121, %20 ], [ %29, %23 ]
-  %32 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %8, i64 4096, ptr @.str.5, ptr @.str.34, ptr %31, i32 %13)
+  %31 = phi ptr [ @.str.123, %20 ], [ %29, %23 ]
+  %32 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %8, i64 4096, ptr @.str.5, ptr @.str.36, ptr %31, i32 %13)
   call fastcc void @report(ptr @.str.4, ptr %8)
   br label %33
 
@@ -3229,8 +3232,8 @@ define internal i32 @opencl_elapsed(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   br label %66
 
 66:
-  %67 = phi ptr [ @.str.121, %56 ], [ %65, %59 ]
-  %68 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %9, i64 4096, ptr @.str.5, ptr @.str.35, ptr %67, i32 %52)
+  %67 = phi ptr [ @.str.123, %56 ], [ %65, %59 ]
+  %68 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %9, i64 4096, ptr @.str.5, ptr @.str.37, ptr %67, i32 %52)
   call fastcc void @report(ptr @.str.4, ptr %9)
   br label %69
 
@@ -3284,8 +3287,8 @@ define internal i32 @opencl_compile(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4, ptr 
   br label %37
 
 37:
-  %38 = phi ptr [ @.str.121, %27 ], [ %36, %30 ]
-  %39 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 4096, ptr @.str.55, ptr %38, i32 %23)
+  %38 = phi ptr [ @.str.123, %27 ], [ %36, %30 ]
+  %39 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 4096, ptr @.str.57, ptr %38, i32 %23)
   call fastcc void @report(ptr @.str.4, ptr %12)
   br label %182
 
@@ -3297,9 +3300,9 @@ define internal i32 @opencl_compile(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4, ptr 
   %44 = call i32 %43(ptr %41, i32 4139, i64 255, ptr %9, ptr null)
   %45 = getelementptr inbounds nuw i8, ptr %9, i64 255
   store i8 0, ptr %45, align 1
-  %46 = call fastcc i32 @contains(ptr %9, ptr @.str.49)
+  %46 = call fastcc i32 @contains(ptr %9, ptr @.str.51)
   %47 = icmp eq i32 %46, 0
-  %48 = select i1 %47, ptr @.str, ptr @.str.56
+  %48 = select i1 %47, ptr @.str, ptr @.str.58
   %49 = getelementptr inbounds nuw i8, ptr %0, i64 656
   %50 = load ptr, ptr %49, align 8
   %51 = call i32 %50(ptr %22, i32 1, ptr %17, ptr %48, ptr null, ptr null)
@@ -3350,8 +3353,8 @@ define internal i32 @opencl_compile(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4, ptr 
 
 83:
   %84 = phi ptr [ %67, %62 ], [ %69, %73 ], [ %69, %76 ]
-  %85 = phi ptr [ %60, %62 ], [ @.str.121, %73 ], [ %82, %76 ]
-  %86 = call ptr @strstr(ptr %85, ptr @.str.58)
+  %85 = phi ptr [ %60, %62 ], [ @.str.123, %73 ], [ %82, %76 ]
+  %86 = call ptr @strstr(ptr %85, ptr @.str.60)
   br label %87
 
 87:
@@ -3460,7 +3463,7 @@ define internal i32 @opencl_compile(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4, ptr 
   %150 = phi i64 [ %99, %145 ], [ 0, %117 ], [ 0, %94 ]
   %151 = phi i32 [ %148, %145 ], [ 0, %117 ], [ 0, %94 ]
   %152 = phi ptr [ %127, %145 ], [ @.str, %117 ], [ @.str, %94 ]
-  %153 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %8, i64 4096, ptr @.str.59, i64 %150, i32 %151, ptr %152, ptr %85)
+  %153 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %8, i64 4096, ptr @.str.61, i64 %150, i32 %151, ptr %152, ptr %85)
   call fastcc void @report(ptr @.str.4, ptr %8)
   call void @free(ptr %60)
   br label %175
@@ -3493,8 +3496,8 @@ define internal i32 @opencl_compile(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4, ptr 
   br label %172
 
 172:
-  %173 = phi ptr [ @.str.121, %162 ], [ %171, %165 ]
-  %174 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %14, i64 4096, ptr @.str.57, ptr %4, ptr %173)
+  %173 = phi ptr [ @.str.123, %162 ], [ %171, %165 ]
+  %174 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %14, i64 4096, ptr @.str.59, ptr %4, ptr %173)
   call fastcc void @report(ptr @.str.4, ptr %14)
   br label %175
 
@@ -3658,7 +3661,7 @@ define internal i32 @opencl_launch(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   %95 = load i64, ptr %36, align 8
   %96 = sub i64 %35, %95
   %97 = lshr i64 %92, 3
-  %98 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %10, i64 4096, ptr @.str.60, ptr %93, i32 %94, i64 %96, i64 %97)
+  %98 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %10, i64 4096, ptr @.str.62, ptr %93, i32 %94, i64 %96, i64 %97)
   call fastcc void @report(ptr @.str.4, ptr %10)
   br label %114
 
@@ -3687,7 +3690,7 @@ define internal i32 @opencl_launch(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   br i1 %112, label %115, label %113
 
 113:
-  call fastcc void @report_launch(ptr %0, i32 %1, ptr %3, ptr %4, ptr @.str.40, i32 %111)
+  call fastcc void @report_launch(ptr %0, i32 %1, ptr %3, ptr %4, ptr @.str.42, i32 %111)
   br label %147
 
 114:
@@ -3710,7 +3713,7 @@ define internal i32 @opencl_launch(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   br i1 %124, label %126, label %125
 
 125:
-  call fastcc void @report_launch(ptr %0, i32 %1, ptr %3, ptr %4, ptr @.str.40, i32 %123)
+  call fastcc void @report_launch(ptr %0, i32 %1, ptr %3, ptr %4, ptr @.str.42, i32 %123)
   br label %148
 
 126:
@@ -3739,7 +3742,7 @@ define internal i32 @opencl_launch(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   br i1 %143, label %129, label %134
 
 144:
-  call fastcc void @report_launch(ptr %0, i32 %1, ptr %3, ptr %4, ptr @.str.42, i32 %132)
+  call fastcc void @report_launch(ptr %0, i32 %1, ptr %3, ptr %4, ptr @.str.44, i32 %132)
   br label %145
 
 145:
@@ -3937,6 +3940,8 @@ define internal void @opencl_describe(ptr %0, i32 %1, ptr %2, i64 %3) {
 
 declare ptr @getenv(ptr)
 
+declare i32 @setenv(ptr, ptr, i32)
+
 define internal fastcc i32 @contains(ptr %0, ptr %1) unnamed_addr {
   %3 = load i8, ptr %1, align 1
   %4 = icmp eq i8 %3, 0
@@ -4074,7 +4079,7 @@ define internal fastcc void @report_launch(ptr %0, i32 %1, ptr %2, ptr %3, ptr %
   br i1 %38, label %39, label %41
 
 39:
-  %40 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %11, i64 200, ptr @.str.61, i64 %37, i64 %28)
+  %40 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %11, i64 200, ptr @.str.63, i64 %37, i64 %28)
   br label %52
 
 41:
@@ -4082,7 +4087,7 @@ define internal fastcc void @report_launch(ptr %0, i32 %1, ptr %2, ptr %3, ptr %
   br i1 %42, label %43, label %45
 
 43:
-  %44 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %11, i64 200, ptr @.str.62, i64 %24, i64 %31)
+  %44 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %11, i64 200, ptr @.str.64, i64 %24, i64 %31)
   br label %52
 
 45:
@@ -4093,7 +4098,7 @@ define internal fastcc void @report_launch(ptr %0, i32 %1, ptr %2, ptr %3, ptr %
   br i1 %49, label %50, label %52
 
 50:
-  %51 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %11, i64 200, ptr @.str.63, i64 %24, i64 %46)
+  %51 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %11, i64 200, ptr @.str.65, i64 %24, i64 %46)
   br label %52
 
 52:
@@ -4125,8 +4130,8 @@ define internal fastcc void @report_launch(ptr %0, i32 %1, ptr %2, ptr %3, ptr %
   br label %74
 
 74:
-  %75 = phi ptr [ @.str.121, %64 ], [ %73, %67 ]
-  %76 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 4096, ptr @.str.64, ptr %53, i64 %55, i64 %57, i64 %59, i64 %60, i64 %61, i64 %62, ptr %4, ptr %75, i32 %5, ptr %11)
+  %75 = phi ptr [ @.str.123, %64 ], [ %73, %67 ]
+  %76 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 4096, ptr @.str.66, ptr %53, i64 %55, i64 %57, i64 %59, i64 %60, i64 %61, i64 %62, ptr %4, ptr %75, i32 %5, ptr %11)
   call fastcc void @report(ptr @.str.4, ptr %12)
   ret void
 }
@@ -4153,7 +4158,7 @@ define internal void @cuda_load(ptr %0, ptr %1) {
 
 16:
   %17 = getelementptr inbounds nuw i8, ptr %0, i64 8
-  %18 = tail call i32 (ptr, i64, ptr, ...) @snprintf(ptr %17, i64 512, ptr @.str.67)
+  %18 = tail call i32 (ptr, i64, ptr, ...) @snprintf(ptr %17, i64 512, ptr @.str.69)
   br label %83
 
 19:
@@ -4189,7 +4194,7 @@ define internal void @cuda_load(ptr %0, ptr %1) {
 
 37:
   %38 = getelementptr inbounds nuw i8, ptr %0, i64 8
-  %39 = tail call i32 (ptr, i64, ptr, ...) @snprintf(ptr %38, i64 512, ptr @.str.68, ptr %25)
+  %39 = tail call i32 (ptr, i64, ptr, ...) @snprintf(ptr %38, i64 512, ptr @.str.70, ptr %25)
   br label %83
 
 40:
@@ -4218,8 +4223,8 @@ define internal void @cuda_load(ptr %0, ptr %1) {
   %57 = getelementptr inbounds nuw i8, ptr %0, i64 8
   %58 = load ptr, ptr %4, align 8
   %59 = icmp eq ptr %58, null
-  %60 = select i1 %59, ptr @.str.70, ptr %58
-  %61 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %57, i64 512, ptr @.str.69, ptr %60, i32 %53)
+  %60 = select i1 %59, ptr @.str.72, ptr %58
+  %61 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %57, i64 512, ptr @.str.71, ptr %60, i32 %53)
   br label %82
 
 62:
@@ -4275,7 +4280,7 @@ define internal i32 @cuda_open(ptr %0, i32 %1) {
   br i1 %14, label %16, label %15
 
 15:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.81, i32 %13)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.83, i32 %13)
   br label %16
 
 16:
@@ -4297,7 +4302,7 @@ define internal i32 @cuda_allocate(ptr %0, ptr %1) {
   br i1 %12, label %14, label %13
 
 13:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.82, i32 %11)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.84, i32 %11)
   br label %22
 
 14:
@@ -4312,7 +4317,7 @@ define internal i32 @cuda_allocate(ptr %0, ptr %1) {
   ]
 
 20:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.106, i32 %19)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.108, i32 %19)
   br label %22
 
 21:
@@ -4349,7 +4354,7 @@ define internal i32 @cuda_device_of(ptr %0, i64 %1, ptr %2) {
   br i1 %8, label %11, label %9
 
 9:
-  %10 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %4, i64 4096, ptr @.str.107, i64 %1)
+  %10 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %4, i64 4096, ptr @.str.109, i64 %1)
   call fastcc void @report(ptr @.str.4, ptr %4)
   br label %11
 
@@ -4370,7 +4375,7 @@ define internal i32 @cuda_copy(ptr %0, i32 %1, ptr %2, ptr byval(%struct.Place) 
   br i1 %14, label %16, label %15
 
 15:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.82, i32 %13)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.84, i32 %13)
   br label %57
 
 16:
@@ -4390,7 +4395,7 @@ define internal i32 @cuda_copy(ptr %0, i32 %1, ptr %2, ptr byval(%struct.Place) 
   br i1 %27, label %51, label %28
 
 28:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.87, i32 %26)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.89, i32 %26)
   br label %57
 
 29:
@@ -4410,7 +4415,7 @@ define internal i32 @cuda_copy(ptr %0, i32 %1, ptr %2, ptr byval(%struct.Place) 
   br i1 %40, label %51, label %41
 
 41:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.88, i32 %39)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.90, i32 %39)
   br label %57
 
 42:
@@ -4424,7 +4429,7 @@ define internal i32 @cuda_copy(ptr %0, i32 %1, ptr %2, ptr byval(%struct.Place) 
   br i1 %49, label %57, label %50
 
 50:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.89, i32 %48)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.91, i32 %48)
   br label %57
 
 51:
@@ -4435,7 +4440,7 @@ define internal i32 @cuda_copy(ptr %0, i32 %1, ptr %2, ptr byval(%struct.Place) 
   br i1 %55, label %57, label %56
 
 56:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.93, i32 %54)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.95, i32 %54)
   br label %57
 
 57:
@@ -4455,7 +4460,7 @@ define internal i32 @cuda_synchronize(ptr %0, i32 %1, ptr %2) {
   br i1 %11, label %13, label %12
 
 12:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.82, i32 %10)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.84, i32 %10)
   br label %27
 
 13:
@@ -4470,7 +4475,7 @@ define internal i32 @cuda_synchronize(ptr %0, i32 %1, ptr %2) {
   br i1 %19, label %27, label %20
 
 20:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.93, i32 %18)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.95, i32 %18)
   br label %27
 
 21:
@@ -4481,7 +4486,7 @@ define internal i32 @cuda_synchronize(ptr %0, i32 %1, ptr %2) {
   br i1 %25, label %27, label %26
 
 26:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.83, i32 %24)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.85, i32 %24)
   br label %27
 
 27:
@@ -4501,7 +4506,7 @@ define internal i32 @cuda_create_stream(ptr %0, i32 %1, ptr %2) {
   br i1 %11, label %13, label %12
 
 12:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.82, i32 %10)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.84, i32 %10)
   br label %19
 
 13:
@@ -4512,7 +4517,7 @@ define internal i32 @cuda_create_stream(ptr %0, i32 %1, ptr %2) {
   br i1 %17, label %19, label %18
 
 18:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.91, i32 %16)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.93, i32 %16)
   br label %19
 
 19:
@@ -4532,7 +4537,7 @@ define internal i32 @cuda_destroy_stream(ptr %0, i32 %1, ptr %2) {
   br i1 %11, label %13, label %12
 
 12:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.82, i32 %10)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.84, i32 %10)
   br label %19
 
 13:
@@ -4543,7 +4548,7 @@ define internal i32 @cuda_destroy_stream(ptr %0, i32 %1, ptr %2) {
   br i1 %17, label %19, label %18
 
 18:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.92, i32 %16)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.94, i32 %16)
   br label %19
 
 19:
@@ -4565,7 +4570,7 @@ define internal i32 @cuda_wait(ptr %0, i32 %1, ptr %2, ptr %3) {
   br i1 %13, label %15, label %14
 
 14:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.82, i32 %12)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.84, i32 %12)
   br label %41
 
 15:
@@ -4576,7 +4581,7 @@ define internal i32 @cuda_wait(ptr %0, i32 %1, ptr %2, ptr %3) {
   br i1 %19, label %21, label %20
 
 20:
-  call fastcc void @report_cuda(ptr %0, ptr @.str.95, i32 %18)
+  call fastcc void @report_cuda(ptr %0, ptr @.str.97, i32 %18)
   br label %41
 
 21:
@@ -4588,7 +4593,7 @@ define internal i32 @cuda_wait(ptr %0, i32 %1, ptr %2, ptr %3) {
   br i1 %26, label %28, label %27
 
 27:
-  call fastcc void @report_cuda(ptr %0, ptr @.str.96, i32 %25)
+  call fastcc void @report_cuda(ptr %0, ptr @.str.98, i32 %25)
   br label %35
 
 28:
@@ -4600,7 +4605,7 @@ define internal i32 @cuda_wait(ptr %0, i32 %1, ptr %2, ptr %3) {
   br i1 %33, label %35, label %34
 
 34:
-  call fastcc void @report_cuda(ptr %0, ptr @.str.94, i32 %32)
+  call fastcc void @report_cuda(ptr %0, ptr @.str.96, i32 %32)
   br label %35
 
 35:
@@ -4628,7 +4633,7 @@ define internal i32 @cuda_record(ptr %0, i32 %1, ptr %2, ptr %3) {
   br i1 %12, label %14, label %13
 
 13:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.82, i32 %11)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.84, i32 %11)
   br label %27
 
 14:
@@ -4639,7 +4644,7 @@ define internal i32 @cuda_record(ptr %0, i32 %1, ptr %2, ptr %3) {
   br i1 %18, label %20, label %19
 
 19:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.95, i32 %17)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.97, i32 %17)
   br label %27
 
 20:
@@ -4651,7 +4656,7 @@ define internal i32 @cuda_record(ptr %0, i32 %1, ptr %2, ptr %3) {
   br i1 %25, label %27, label %26
 
 26:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.96, i32 %24)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.98, i32 %24)
   br label %27
 
 27:
@@ -4673,7 +4678,7 @@ define internal i32 @cuda_elapsed(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   br i1 %14, label %16, label %15
 
 15:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.82, i32 %13)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.84, i32 %13)
   br label %39
 
 16:
@@ -4684,7 +4689,7 @@ define internal i32 @cuda_elapsed(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   br i1 %20, label %22, label %21
 
 21:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.97, i32 %19)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.99, i32 %19)
   br label %28
 
 22:
@@ -4695,7 +4700,7 @@ define internal i32 @cuda_elapsed(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   br i1 %26, label %28, label %27
 
 27:
-  call fastcc void @report_cuda(ptr %0, ptr @.str.98, i32 %25)
+  call fastcc void @report_cuda(ptr %0, ptr @.str.100, i32 %25)
   br label %28
 
 28:
@@ -4762,7 +4767,7 @@ define internal i32 @cuda_compile(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4, ptr %5
   %39 = sext i32 %38 to i64
   %40 = getelementptr inbounds nuw i8, ptr %9, i64 40
   store i64 %39, ptr %40, align 8
-  %41 = call fastcc i32 @call_host(ptr @.str.109, ptr %9, i32 3, ptr %10)
+  %41 = call fastcc i32 @call_host(ptr @.str.111, ptr %9, i32 3, ptr %10)
   switch i32 %41, label %59 [
     i32 0, label %42
     i32 -3, label %45
@@ -4779,7 +4784,7 @@ define internal i32 @cuda_compile(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4, ptr %5
   br i1 %47, label %48, label %50
 
 48:
-  %49 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %11, i64 4096, ptr @.str.110)
+  %49 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %11, i64 4096, ptr @.str.112)
   call fastcc void @report(ptr @.str.4, ptr %11)
   br label %85
 
@@ -4798,7 +4803,7 @@ define internal i32 @cuda_compile(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4, ptr %5
   br label %85
 
 60:
-  call fastcc void @report_cuda(ptr %0, ptr @.str.82, i32 %57)
+  call fastcc void @report_cuda(ptr %0, ptr @.str.84, i32 %57)
   br label %85
 
 61:
@@ -4823,8 +4828,8 @@ define internal i32 @cuda_compile(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4, ptr %5
   store i8 0, ptr %71, align 1
   %72 = load ptr, ptr %16, align 8
   %73 = icmp eq ptr %72, null
-  %74 = select i1 %73, ptr @.str.70, ptr %72
-  %75 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %17, i64 4096, ptr @.str.108, ptr %74, i32 %65, ptr %12)
+  %74 = select i1 %73, ptr @.str.72, ptr %72
+  %75 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %17, i64 4096, ptr @.str.110, ptr %74, i32 %65, ptr %12)
   call fastcc void @report(ptr @.str.4, ptr %17)
   br label %83
 
@@ -4837,7 +4842,7 @@ define internal i32 @cuda_compile(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4, ptr %5
   br i1 %81, label %83, label %82
 
 82:
-  call fastcc void @report_cuda(ptr %0, ptr @.str.101, i32 %80)
+  call fastcc void @report_cuda(ptr %0, ptr @.str.103, i32 %80)
   br label %83
 
 83:
@@ -4870,7 +4875,7 @@ define internal i32 @cuda_launch(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   br label %22
 
 21:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.82, i32 %15)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.84, i32 %15)
   br label %98
 
 22:
@@ -4888,7 +4893,7 @@ define internal i32 @cuda_launch(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
 
 28:
   %29 = load ptr, ptr %4, align 8
-  %30 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %8, i64 4096, ptr @.str.111, ptr %29)
+  %30 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %8, i64 4096, ptr @.str.113, ptr %29)
   call fastcc void @report(ptr @.str.4, ptr %8)
   br label %98
 
@@ -5130,11 +5135,11 @@ define internal fastcc void @report_cuda(ptr %0, ptr %1, i32 %2) unnamed_addr {
   %12 = call i32 %11(i32 %2, ptr %5)
   %13 = load ptr, ptr %4, align 8
   %14 = icmp eq ptr %13, null
-  %15 = select i1 %14, ptr @.str.70, ptr %13
+  %15 = select i1 %14, ptr @.str.72, ptr %13
   %16 = load ptr, ptr %5, align 8
   %17 = icmp eq ptr %16, null
   %18 = select i1 %17, ptr @.str, ptr %16
-  %19 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %6, i64 4096, ptr @.str.105, ptr %1, ptr %15, i32 %2, ptr %18)
+  %19 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %6, i64 4096, ptr @.str.107, ptr %1, ptr %15, i32 %2, ptr %18)
   call fastcc void @report(ptr @.str.4, ptr %6)
   ret void
 }
@@ -5232,7 +5237,7 @@ define internal fastcc void @report_start(ptr %0, i32 %1, ptr %2, ptr %3, i32 %4
   %80 = getelementptr inbounds nuw i8, ptr @report_start.LETTERS, i64 %57
   %81 = load i8, ptr %80, align 1
   %82 = sext i8 %81 to i32
-  %83 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 200, ptr @.str.112, i64 %77, i32 %82, i64 %66)
+  %83 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 200, ptr @.str.114, i64 %77, i32 %82, i64 %66)
   br label %93
 
 84:
@@ -5245,7 +5250,7 @@ define internal fastcc void @report_start(ptr %0, i32 %1, ptr %2, ptr %3, i32 %4
   %89 = getelementptr inbounds nuw i8, ptr @report_start.LETTERS, i64 %57
   %90 = load i8, ptr %89, align 1
   %91 = sext i8 %90 to i32
-  %92 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 200, ptr @.str.113, i64 %86, i32 %91, i64 %75)
+  %92 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 200, ptr @.str.115, i64 %86, i32 %91, i64 %75)
   br label %93
 
 93:
@@ -5254,7 +5259,7 @@ define internal fastcc void @report_start(ptr %0, i32 %1, ptr %2, ptr %3, i32 %4
   br i1 %95, label %50, label %56
 
 96:
-  %97 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 200, ptr @.str.62, i64 %52, i64 %53)
+  %97 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 200, ptr @.str.64, i64 %52, i64 %53)
   br label %115
 
 98:
@@ -5267,7 +5272,7 @@ define internal fastcc void @report_start(ptr %0, i32 %1, ptr %2, ptr %3, i32 %4
   br i1 %104, label %105, label %107
 
 105:
-  %106 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 200, ptr @.str.61, i64 %103, i64 %54)
+  %106 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 200, ptr @.str.63, i64 %103, i64 %54)
   br label %115
 
 107:
@@ -5279,7 +5284,7 @@ define internal fastcc void @report_start(ptr %0, i32 %1, ptr %2, ptr %3, i32 %4
   br i1 %112, label %113, label %115
 
 113:
-  %114 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 200, ptr @.str.114, i64 %52, i32 %108)
+  %114 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 200, ptr @.str.116, i64 %52, i32 %108)
   br label %115
 
 115:
@@ -5294,11 +5299,11 @@ define internal fastcc void @report_start(ptr %0, i32 %1, ptr %2, ptr %3, i32 %4
   %124 = load i64, ptr %26, align 8
   %125 = load ptr, ptr %10, align 8
   %126 = icmp eq ptr %125, null
-  %127 = select i1 %126, ptr @.str.70, ptr %125
+  %127 = select i1 %126, ptr @.str.72, ptr %125
   %128 = load ptr, ptr %11, align 8
   %129 = icmp eq ptr %128, null
   %130 = select i1 %129, ptr @.str, ptr %128
-  %131 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %15, i64 4096, ptr @.str.115, ptr %116, i64 %117, i64 %119, i64 %121, i64 %122, i64 %123, i64 %124, ptr %127, i32 %4, ptr %130, ptr %12)
+  %131 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %15, i64 4096, ptr @.str.117, ptr %116, i64 %117, i64 %119, i64 %121, i64 %122, i64 %123, i64 %124, ptr %127, i32 %4, ptr %130, ptr %12)
   call fastcc void @report(ptr @.str.4, ptr %15)
   ret void
 }

@@ -2,8 +2,8 @@
 //
 // Threads and blocks run in an order that a seed decides, another one between each two barriers, so
 // that threads which rely on an order without a barrier compute other numbers. That some threads end
-// and others wait at a barrier, or that they wait at different ones, is reported. Shared memory is
-// filled with NaN before each block.
+// and others wait at a barrier, or that they wait at different ones, is reported, and so are indices
+// outside of arrays in shared and local memory. Shared memory is filled with NaN before each block.
 
 #include <cstddef>
 #include <cstdint>
@@ -94,6 +94,9 @@ struct Copy {
   const void* from;
   int bytes, group;
 };
+
+// What is wrong with an index, by the first that is out of bounds.
+static char index_message[200];
 
 struct Thread {
   ucontext_t context;
@@ -264,6 +267,10 @@ inline int run_phase(Thread* threads, unsigned* order, unsigned count, char* mes
   while (found >= 0 && (found = run_warp(random_below(count), message)) > 0) {
   }
   if (found < 0) return -1;
+  if (index_message[0]) {
+    memcpy(message, index_message, sizeof index_message);
+    return -1;
+  }
   for (unsigned i = 0; i < count; ++i) {
     if (threads[i].state == threads[0].state && threads[i].state != EXCHANGES) continue;
     auto where = [](int state) {
@@ -303,6 +310,7 @@ inline int run(void (*function)(void*), void* arguments, const Place* blocks, co
                uint64_t seed, char* message) {
   unsigned count = shape->count(), all = blocks->count();
   start = function, start_arguments = arguments, random_state = seed * 2 + 1;
+  index_message[0] = 0;
   Thread* threads = (Thread*)calloc(count, sizeof(Thread));
   char* stacks = (char*)malloc(count * STACK);
   unsigned* order = (unsigned*)malloc(count * sizeof(unsigned));
@@ -321,6 +329,12 @@ inline int run(void (*function)(void*), void* arguments, const Place* blocks, co
   return state;
 }
 
+// What the compiler gives to the function below; only its place in the source is of interest.
+struct OutOfBounds {
+  const char* file;
+  uint32_t line, column;
+};
+
 template <typename... Types, size_t... Numbers>
 void call(void (*kernel)(Types...), void** arguments, std::index_sequence<Numbers...>) {
   kernel(*(Types*)arguments[Numbers]...);
@@ -332,6 +346,15 @@ void call(void (*kernel)(Types...), void** arguments) {
 }
 
 }  // namespace emulation
+
+// The compiler checks indices of arrays, and calls this for one that is out of bounds.
+extern "C" __attribute__((visibility("hidden"))) void __ubsan_handle_out_of_bounds(
+    emulation::OutOfBounds* place, uintptr_t index) {
+  if (emulation::index_message[0]) return;
+  snprintf(emulation::index_message, sizeof emulation::index_message,
+           "thread %u, %u, %u: index %ld is out of bounds (line %u, column %u)", threadIdx.x,
+           threadIdx.y, threadIdx.z, (long)index, place->line, place->column);
+}
 
 // A function `emulate_<kernel>_<number>` that runs a kernel; it returns 0, or -1 and a message.
 #define EMULATED(kernel, number)                                                           \

@@ -26,7 +26,7 @@ TILE_HEADER = Path(__file__).with_name("tile_emulation.h")
 CUDA = 2
 KERNEL = re.compile(r"__global__ void __launch_bounds__\(\d+\) (\w+)\(")
 OPTIONS = ("-std=c++17", "-O1", "-w", "-fPIC", "-ffp-contract=off", "-fno-exceptions", "-fno-rtti",
-           "-fno-sanitize=undefined")  # fmt: skip
+           "-fno-sanitize=undefined", "-fsanitize=bounds")  # fmt: skip
 INSTRUCTION = re.compile(r'asm\("([\w.]+) [^"]*" : "=\w"\(([\w.]+)\) : ([^;]*)\);')
 OPERAND = re.compile(r'"\w"\(([\w.]+)\)')
 INSTRUCTIONS = {
@@ -51,6 +51,10 @@ WARP_INSTRUCTION = re.compile(
 """Instruction, results and operands of what the threads of a warp execute together."""
 WARP_OPERAND = re.compile(r'"[=+]?[rfl]"\(([^()]*)\)')
 Shape = ctypes.c_uint * 3
+UNWRITTEN = b"\xff"
+"""What memory is filled with at first: NaN, -1."""
+FENCE = 256
+"""The bytes on each side of an allocation that nothing may be written to."""
 
 
 class Status(enum.IntEnum):
@@ -206,8 +210,9 @@ class EmulatedCuda:
     def cuMemAlloc_v2(self, result: Pointer, size: Size) -> Status:
         if self._taken() + size > self.available:
             return self.fail(Status.CUDA_ERROR_OUT_OF_MEMORY, "out of memory")
-        content = (ctypes.c_uint8 * size)(*b"\xa5" * min(size, 64))
-        address = ctypes.addressof(content)
+        whole = UNWRITTEN * (size + 2 * FENCE)
+        content = ctypes.create_string_buffer(whole, len(whole))
+        address = ctypes.addressof(content) + FENCE
         self.memory[address] = content, self.device
         return put(result, Size, address)
 
@@ -218,7 +223,7 @@ class EmulatedCuda:
     def cuPointerGetAttribute(self, value: Pointer, attribute: Int, address: Size) -> Status:
         assert attribute == 9  # the ordinal of the device
         for start, (content, device) in self.memory.items():
-            if start <= address < start + len(content):
+            if start <= address < start + ctypes.sizeof(content) - 2 * FENCE:
                 return put(value, Int, device)
         return self.fail(Status.CUDA_ERROR_INVALID_VALUE, "invalid argument")
 
@@ -283,6 +288,9 @@ class EmulatedCuda:
         run = self._handles[function]
         if run(arguments, ctypes.byref(blocks), ctypes.byref(threads), self.seed, message):
             return self.fail(Status.CUDA_ERROR_LAUNCH_FAILED, message.value.decode())
+        damaged = [c for c, _ in self.memory.values() if not fences_are_whole(c)]
+        if damaged:
+            return self.fail(Status.CUDA_ERROR_LAUNCH_FAILED, "writes outside of memory")
         return Status.CUDA_SUCCESS
 
 
@@ -314,6 +322,16 @@ NO_FUNCTIONS = FIND_FUNCTION(lambda name: None)
 
 _used = []
 """All emulations, which the launcher may call as long as the process lives."""
+
+
+def fences_are_whole(content: ctypes.Array[ctypes.c_char]) -> bool:
+    """Whether nothing was written beside an allocation; the fences are whole afterwards."""
+    fence, start = UNWRITTEN * FENCE, ctypes.addressof(content)
+    places = (start, start + ctypes.sizeof(content) - FENCE)
+    found = all(ctypes.string_at(place, FENCE) == fence for place in places)
+    for place in places:
+        ctypes.memset(place, UNWRITTEN[0], FENCE)
+    return found
 
 
 def use_emulation(monkeypatch: Any, api: EmulatedCuda) -> None:

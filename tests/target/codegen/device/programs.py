@@ -1,8 +1,9 @@
-"""Programs whose kernels are compiled by NVRTC, and run by an emulation of CUDA."""
+"""Programs for devices: all of them run on OpenCL devices, under Oclgrind and by an emulation of
+CUDA, and NVRTC compiles them; see `test_programs`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,16 +19,29 @@ class Program(NamedTuple):
     """A program for a device.
 
     Attributes:
-        func: what is built.
+        func: what is built: a function, or a schedule of tensors.
         reference: the same without threads, for the interpreter; `func` if there is none.
+        tensors: the parameters of a schedule of tensors.
     """
 
-    func: tir.PrimFunc
+    func: tir.PrimFunc | te.Schedule
     reference: tir.PrimFunc | None = None
+    tensors: Sequence[te.Tensor] = ()
+
+    def build(self, target: str) -> tvm.runtime.Module:
+        """The module."""
+        return tvm.build(self.func, self.tensors or None, target=target)
+
+    @property
+    def meaning(self) -> tir.PrimFunc:
+        """What the interpreter runs."""
+        found = self.reference or self.func
+        assert isinstance(found, tir.PrimFunc)
+        return found
 
 
 PROGRAMS: dict[str, Callable[[], Program]] = {}
-"""Programs by name."""
+"""Programs by name, of this module and of others that register theirs."""
 
 
 def program(function: Callable[[], Program]) -> Callable[[], Program]:
@@ -38,7 +52,7 @@ def program(function: Callable[[], Program]) -> Callable[[], Program]:
 
 def assert_computes(program: Program, module: Any, device: tvm.runtime.Device) -> None:
     """Run a built program on a device, and compare its results with those of the interpreter."""
-    func = program.reference or program.func
+    func = program.meaning
     expected = arguments_of(func, np.random.default_rng(0))
     arrays = [
         tvm.nd.array(value, device) if isinstance(value, np.ndarray) else value

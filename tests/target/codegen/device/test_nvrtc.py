@@ -16,20 +16,11 @@ HAS_NVRTC = all(map(importlib.util.find_spec, ("cuda", "nvidia")))
 requires_nvrtc = pytest.mark.skipif(
     sys.platform == "darwin" or not HAS_NVRTC, reason="there is no NVRTC"
 )
-ARCHITECTURES = ("sm_75", "sm_80", "sm_90")
 ELF = b"\x7fELF"
 
 
 def kernels(module, target="cuda"):
     return tvm.build(module, target=target).imported_modules[0]
-
-
-@requires_nvrtc
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_programs_compile(name):
-    source = kernels(PROGRAMS[name]().func).get_source()
-    for architecture in ARCHITECTURES:
-        assert nvrtc.compile_kernels(source, architecture).startswith(ELF)
 
 
 @requires_nvrtc

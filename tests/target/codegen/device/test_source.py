@@ -1,6 +1,7 @@
 """The text of kernels."""
 
 import pytest
+from tests.target.codegen.device.collection import PROGRAMS
 from tests.target.codegen.device.programs import reverse
 
 import tilewright as tvm
@@ -21,7 +22,7 @@ def test_opencl():
         "(__global float* restrict A, __global float* restrict B) {\n"
         "  __local float row[32];\n"
         "  const int32_t b = get_group_id(0);  // of 4\n"
-        "  const int32_t i = get_local_id(0);  // of 32\n"
+        "  kept int32_t i = get_local_id(0);  // of 32\n"
         "  row[i] = exp(A[b * 32 + i]);\n"
         "  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);\n"
         "  B[b * 32 + i] = row[31 - i];\n"
@@ -140,3 +141,10 @@ def test_the_host_is_not_called(target):
 
     with pytest.raises(CodegenError, match="work of the host; move it out of the loops"):
         tvm.build(main, target=target)
+
+
+def test_threads_that_share_a_reduction():
+    source = PROGRAMS["factored_sums"]().build("cuda").imported_modules[0].get_source()
+    assert "__shared__" not in source
+    assert source.count("__shfl_down_sync(") == 3
+    assert source.count("__syncthreads();") == 0

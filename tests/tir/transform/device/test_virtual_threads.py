@@ -1,9 +1,7 @@
 """One thread does the work of its virtual threads, statement by statement."""
 
-import numpy as np
+from tests.target.codegen.device.collection import PROGRAMS
 
-import tilewright as tvm
-from tilewright import te
 from tilewright.ir import assert_structural_equal
 from tilewright.script import tir as T
 from tilewright.tir.transform.device.virtual_threads import inject_virtual_threads
@@ -80,44 +78,7 @@ def test_loops_that_depend_on_the_virtual_thread_stay_whole():
 
 
 def test_a_product_in_the_form_of_the_classic_schedule():
-    n, tile = 32, 16
-    a, b = (te.placeholder((n, n), name=name) for name in "AB")
-    k = te.reduce_axis((0, n), name="k")
-    c = te.compute((n, n), lambda i, j: te.sum(a[k, i] * b[k, j], axis=k), name="C")
-    s = te.create_schedule(c.op)
-    shared = [s.cache_read(tensor, "shared", [c]) for tensor in (a, b)]
-    local = [s.cache_read(tensor, "local", [c]) for tensor in shared]
-    total = s.cache_write(c, "local")
-    threads = {name: te.thread_axis((0, 4), f"threadIdx.{name}") for name in "xy"}
-    for axis, name in zip(c.op.axis, "yx", strict=True):
-        block, inner = s[c].split(axis, factor=tile)
-        virtual, inner = s[c].split(inner, nparts=2)
-        thread, inner = s[c].split(inner, nparts=4)
-        s[c].bind(block, te.thread_axis(f"blockIdx.{name}"))
-        s[c].bind(virtual, te.thread_axis((0, 2), "vthread", name=f"v{name}"))
-        s[c].bind(thread, threads[name])
-    loops = s[c].leaf_iter_vars
-    s[c].reorder(*loops[0::4], *loops[1::4], *loops[2::4], *loops[3::4])
-    s[total].compute_at(s[c], s[c].leaf_iter_vars[5])
-    i, j = total.op.axis
-    outer, inner = s[total].split(k, factor=8)
-    s[total].reorder(outer, inner, i, j)
-    for copy in shared:
-        s[copy].compute_at(s[total], outer)
-        y, x = copy.op.axis
-        thread, x = s[copy].split(x, nparts=4)
-        row, y = s[copy].split(y, nparts=4)
-        s[copy].reorder(row, thread, y, x)
-        s[copy].bind(row, threads["y"])
-        s[copy].bind(thread, threads["x"])
-    for copy in local:
-        s[copy].compute_at(s[total], inner)
-    module = tvm.build(s, [a, b, c], "opencl")
-    source = module.imported_modules[0].get_source()
+    source = PROGRAMS["product_of_virtual_threads"]().build("opencl")
+    source = source.imported_modules[0].get_source()
     assert source.count("__local float") == 2
     assert source.count("barrier(CLK_LOCAL") == 2
-    device = tvm.opencl(0)
-    values = np.random.default_rng(0).normal(size=(2, n, n)).astype("float32")
-    result = tvm.nd.empty((n, n), "float32", device)
-    module(*(tvm.nd.array(value, device) for value in values), result)
-    np.testing.assert_allclose(result.numpy(), values[0].T @ values[1], rtol=1e-4, atol=1e-4)

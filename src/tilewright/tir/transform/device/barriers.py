@@ -23,7 +23,7 @@ from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import Final
 
-from tilewright.ir.expr import Expr, IntImm, Var
+from tilewright.ir.expr import Call, Expr, IntImm, Var
 from tilewright.ir.node import Node
 from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.tir.buffer import BufferLoad
@@ -72,6 +72,16 @@ def insert_barriers(func: PrimFunc) -> PrimFunc:
     if not any(is_axis(stmt) for stmt in statements(func.body)):
         return func
     return func.with_body(_Kernels()(func.body))
+
+
+def has_barriers(body: Stmt) -> bool:
+    """Whether threads wait for each other somewhere in a kernel."""
+    return any(is_barrier(node) for node in walk(body))
+
+
+def is_barrier(node: Node) -> bool:
+    """Whether a node is the call that lets the threads of a block wait for each other."""
+    return isinstance(node, Call) and getattr(node.op, "name", "") == SYNC
 
 
 class _Kernels(Rewriter):
@@ -145,10 +155,8 @@ class _Barriers:
             return self._loop(stmt)
         if isinstance(stmt, IfThenElse) and not self._varies(stmt.condition):
             return self._branches(stmt)
-        if isinstance(stmt, Evaluate) and getattr(stmt.value, "op", None) is not None:
-            op = stmt.value.op  # type: ignore[attr-defined]
-            if getattr(op, "name", "") == SYNC:
-                return _Scan(stmt, (), (), True)
+        if isinstance(stmt, Evaluate) and is_barrier(stmt.value):
+            return _Scan(stmt, (), (), True)
         return self._together(stmt)
 
     @staticmethod
