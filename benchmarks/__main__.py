@@ -7,6 +7,7 @@ python -m benchmarks tuners --help      how many trials the tuners of AutoTVM ne
 python -m benchmarks gains --help       what tuning gains over the default schedule
 python -m benchmarks doors --help       the three front doors of the tuner beside each other
 python -m benchmarks models --help      whole models, beside torch and onnxruntime
+python -m benchmarks gpu --help         its code for GPUs, beside torch
 python -m benchmarks fleet --help       tuning on many machines, simulated, and what Ray costs
 python -m benchmarks                    the first two
 """
@@ -25,6 +26,7 @@ COMMANDS: Final = {
     "gains": "benchmarks.gains.command",
     "doors": "benchmarks.doors.command",
     "models": "benchmarks.models.command",
+    "gpu": "benchmarks.gpu.command",
     "fleet": "benchmarks.fleet.command",
 }
 """The modules whose `main` takes the options of a command."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -207,10 +206,5 @@ for seed in range(int(sys.argv[1]), int(sys.argv[2])):
 
 def check_on_simulator(seeds: range) -> None:
     """Run random programs under Oclgrind, which finds races, and indices outside of memory."""
-    found = complaints(SIMULATED, str(seeds.start), str(seeds.stop))
+    found = complaints(SIMULATED, str(seeds.start), str(seeds.stop), unwritten=False)
     assert not found, found[:4000]
-
-
-def count_on_device(seeds: Sequence[int]) -> Counter[str]:
-    """What became of random programs on the OpenCL device."""
-    return Counter(check_on_device(seed) for seed in seeds)

@@ -8,12 +8,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-CHECKS = {"OCLGRIND_DATA_RACES": "1", "OCLGRIND_UNINITIALIZED": "1"}
-"""Indices outside of memory and barriers that some threads miss are looked for in any case."""
 
-
-def complaints(program: str, *arguments: str) -> str:
+def complaints(program: str, *arguments: str, unwritten: bool = True) -> str:
     """What Oclgrind finds wrong with the kernels of a Python program, which runs by itself.
+
+    It looks for races, for indices outside of memory, and for barriers that some threads miss.
 
     Its OpenCL device is ``tilewright.opencl(0)``. The kernels are named in the text, which is empty
     if they are right.
@@ -21,6 +20,8 @@ def complaints(program: str, *arguments: str) -> str:
     Args:
         program: its text.
         arguments: what it finds in ``sys.argv[1:]``.
+        unwritten: whether to look for elements that are used and that nothing was written to.
+            Copies of such elements that nobody needs are found, too.
 
     Raises:
         AssertionError: if the program fails.
@@ -28,9 +29,11 @@ def complaints(program: str, *arguments: str) -> str:
     with tempfile.TemporaryDirectory() as directory:
         log = Path(directory, "log")
         environment = {
-            **os.environ, **CHECKS, "OCLGRIND_LOG": str(log),
+            **os.environ, "OCLGRIND_DATA_RACES": "1", "OCLGRIND_LOG": str(log),
             "TILEWRIGHT_OPENCL_DEVICE": "oclgrind",
         }  # fmt: skip
+        if unwritten:
+            environment["OCLGRIND_UNINITIALIZED"] = "1"
         command = [sys.executable, "-c", program, *arguments]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         found = log.read_text() if log.exists() else ""

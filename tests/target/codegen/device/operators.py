@@ -110,4 +110,4 @@ def pooling() -> Tensors:
 @operator
 def depthwise() -> Tensors:
     data, weight = placeholder(1, 8, 9, 9, name="data"), placeholder(8, 1, 3, 3, name="weight")
-    return [data, weight, topi.nn.depthwise_conv2d_nchw(data, weight, 2, 1, 1)]
+    return [data, weight, topi.nn.depthwise_conv2d_nchw(data, weight, 2, 0, 1)]
