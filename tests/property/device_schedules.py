@@ -16,7 +16,7 @@ from tilewright.schedule_rules import thread_rows
 from tilewright.tir import PrimFunc, Schedule, ScheduleError
 from tilewright.tir.expr import IterType
 from tilewright.tir.schedule import BlockRV, LoopRV
-from tilewright.tir.stmt import For, ForKind
+from tilewright.tir.stmt import For, ForKind, SeqStmt
 from tilewright.tir.substitute import variables_of
 
 AXES = ("blockIdx.x", "blockIdx.y", "threadIdx.x", "threadIdx.y", "threadIdx.x", "vthread.x")
@@ -117,6 +117,25 @@ class RandomThreads:
                 unit = self.step("add_unit_loop", loops[0] if loops else block)
                 if unit is not None:
                     self.step("bind", unit, "threadIdx.x")
+        for block in self.blocks():
+            for loop in self.sch.get_loops(block):
+                if self.likely(0.4):
+                    self.pipeline(loop)
+
+    def pipeline(self, loop: LoopRV) -> None:
+        """Let the iterations of a loop of several statements overlap."""
+        stmt, rng = self.sch.get(loop), self.rng
+        if stmt.kind is not ForKind.SERIAL or not isinstance(stmt.body, SeqStmt):
+            return
+        count = len(stmt.body.seq)
+        stages = [0] * (count - 1) + [rng.choice((1, 1, 2, 3))]
+        if self.likely(0.2):
+            stages = sorted(rng.randint(0, 2) for _ in range(count))
+        self.step("annotate", loop, "software_pipeline_stage", stages)
+        if self.likely(0.5):
+            self.step("annotate", loop, "software_pipeline_async_stages", [stages[0]])
+        if self.likely(0.3):
+            self.step("annotate", loop, "software_pipeline_order", [*range(1, count), 0])
 
     def share_reduction(self, block: BlockRV) -> None:
         """Let threads share a reduction of a block, if it has one."""
