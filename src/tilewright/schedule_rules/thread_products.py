@@ -109,7 +109,7 @@ def tile_for(rows: int, columns: int, batch: int, device: Accelerator) -> Tile:
     return min(tiles, key=lambda tile: tile.time(rows, columns, batch, device))
 
 
-class _Product(NamedTuple):
+class Product(NamedTuple):
     """What the iterators of a product stand for."""
 
     batch: list[Var]
@@ -118,7 +118,7 @@ class _Product(NamedTuple):
     steps: list[Var]
 
     @staticmethod
-    def of(accesses: BlockAccesses) -> _Product:
+    def of(accesses: BlockAccesses) -> Product:
         """The product that a block computes.
 
         Raises:
@@ -129,7 +129,7 @@ class _Product(NamedTuple):
             raise DoesNotFitError("it is no product of two operands")
         (moving,), (fixed,) = found.moving, found.fixed
         spatial = accesses.spatial
-        product = _Product(
+        product = Product(
             [v for v in spatial if moving.mentions(v) and fixed.mentions(v)],
             [v for v in spatial if not moving.mentions(v)],  # also what no operand depends on
             [v for v in spatial if moving.mentions(v) and not fixed.mentions(v)],
@@ -154,32 +154,63 @@ def tile_product(sch: Schedule, block: BlockRV, target: Target) -> None:
         ScheduleError: if a step is refused.
     """
     accesses = plain_nest(sch, block).accesses
-    product = _Product.of(accesses)
+    product = Product.of(accesses)
     device = accelerator_of(target)
     if device.threads < THREADS * THREADS:
         raise DoesNotFitError("its tile has more threads than a block")
     batch, rows, columns, _ = (_count(accesses, part) for part in product)
     tile = tile_for(rows, columns, batch, device)
+    copies, result = as_matrices(sch, block, accesses, product, (*tile, STEPS))
+    _bind_tiles(sch, block, copies, result, tile)
+
+
+def as_matrices(
+    sch: Schedule,
+    block: BlockRV,
+    accesses: BlockAccesses,
+    product: Product,
+    padding: Sequence[int],
+    *,
+    by_rows: bool = False,
+) -> tuple[list[Copy], BlockRV]:
+    """Make a product one of matrices, perhaps several, with what is around it in its copies.
+
+    Args:
+        sch: the schedule.
+        block: the product.
+        accesses: what it accesses.
+        product: what its iterators stand for.
+        padding: numbers of which rows, columns and steps become multiples.
+        by_rows: whether the copy of an operand has its elements in the order of the operand where
+            that has successive steps next to each other, and those of rows are by rows; otherwise
+            rows or columns are next to each other.
+
+    Returns:
+        The blocks that copy both operands, and the one that stores the result.
+    """
     result = sch.reindex(block, ("write", 0))
     _append_epilogue(sch, result)
-    copies = [_Copy(sch.reindex(block, ("read", number))) for number in range(2)]
+    copies = [Copy(sch.reindex(block, ("read", number))) for number in range(2)]
     order = [item.var for item in block_of(sch, block).iter_vars]
     merged = _Merged(accesses)
     for number, (copy, load) in enumerate(zip(copies, accesses.loads, strict=True)):
         _inline_producers_of(sch, copy.block)
         used = [var for var in order if load.mentions(var)]
-        outer = product.columns if load.mentions(product.columns[0]) else product.rows
+        copy.is_of_columns = load.mentions(product.columns[0])
+        outer = product.columns if copy.is_of_columns else product.rows
         copy.look(sch, [_is_in(var, outer) for var in used])
-        layout = merged.map(used, [product.batch, product.steps, outer])
+        groups = [product.batch, product.steps, outer]
+        if by_rows and (copy.is_along_steps or not copy.is_of_columns):
+            groups = [product.batch, outer, product.steps]
+        layout = merged.map(used, groups)
         sch.transform_layout(block, ("read", number), layout)
         sch.transform_block_layout(copy.block, layout)
     spatial = merged.map(accesses.spatial, product[:3])
     sch.transform_layout(block, ("write", 0), spatial)
     sch.transform_block_layout(result, spatial)
     sch.transform_block_layout(block, merged.map(order, product))
-    padding = [*([1] if product.batch else []), *tile, STEPS]
-    _pad(sch, block, copies, result, padding)
-    _bind_tiles(sch, block, copies, result, tile)
+    _pad(sch, block, copies, result, [*([1] if product.batch else []), *padding])
+    return copies, result
 
 
 def _is_in(var: Var, group: Sequence[Var]) -> bool:
@@ -209,18 +240,20 @@ class _Merged:
         return IndexMap(tuple(indices.values()), tuple(found))
 
 
-class _Copy:
+class Copy:
     """A block that copies an operand into shared memory, and how it is read.
 
     Attributes:
         block: the block.
         is_along_steps: whether elements of the operand that are next to each other are of
             successive steps.
+        is_of_columns: whether it is the operand that has the columns of the result.
         vector: number of elements that are loaded at once.
     """
 
     def __init__(self, block: BlockRV) -> None:
         self.block, self.is_along_steps, self.vector = block, False, 1
+        self.is_of_columns = False
 
     def look(self, sch: Schedule, is_outer: Sequence[bool]) -> None:
         """See how the operand lies in memory, while the block has the iterators of the product.
@@ -254,7 +287,7 @@ def _vector(load: Access, accesses: BlockAccesses, group: Sequence[Var]) -> int:
 
 
 def _pad(
-    sch: Schedule, block: BlockRV, copies: Sequence[_Copy], result: BlockRV, padding: Sequence[int]
+    sch: Schedule, block: BlockRV, copies: Sequence[Copy], result: BlockRV, padding: Sequence[int]
 ) -> None:
     """Let a product be of whole tiles: copies are 0 behind the end, and results there are left out.
 
@@ -275,7 +308,7 @@ def _pad(
 
 
 def _bind_tiles(
-    sch: Schedule, block: BlockRV, copies: Sequence[_Copy], result: BlockRV, tile: Tile
+    sch: Schedule, block: BlockRV, copies: Sequence[Copy], result: BlockRV, tile: Tile
 ) -> None:
     """Give a product over rows, columns and steps its loops, perhaps with a batch around."""
     *batch, i, j, k = sch.get_loops(block)
@@ -306,7 +339,7 @@ def bind_blocks(sch: Schedule, loops: Sequence[LoopRV]) -> None:
         sch.bind(loop, f"blockIdx.{axis}")
 
 
-def _share(sch: Schedule, copy: _Copy, place: LoopRV) -> None:
+def _share(sch: Schedule, copy: Copy, place: LoopRV) -> None:
     """Let all threads of a block copy what they need for some steps of the sum."""
     buffer = block_of(sch, copy.block).writes[0].buffer
     if copy.is_along_steps:

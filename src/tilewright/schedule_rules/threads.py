@@ -16,6 +16,7 @@ from tilewright.schedule_rules.nest import (
     block_of,
     loops_by_iterator,
 )
+from tilewright.schedule_rules.tensor_core_products import tile_product_by_tensor_cores
 from tilewright.schedule_rules.thread_elements import bind_elements, bind_loop, bind_transposition
 from tilewright.schedule_rules.thread_products import tile_product
 from tilewright.schedule_rules.thread_rows import share_reductions
@@ -35,7 +36,10 @@ def schedule_for_threads(sch: Schedule, blocks: Sequence[BlockRV], target: Targe
     sch, left = inline_producers(sch, blocks)
     others: list[BlockRV] = []
     for block in left:  # products first, which take in what is around them
-        tiled = attempt(sch, lambda s, b=block: tile_product(s, b, target))
+        for rule in (tile_product_by_tensor_cores, tile_product):
+            tiled = attempt(sch, partial(rule, block=block, target=target))
+            if tiled is not None:
+                break
         if tiled is None:
             others.append(block)
         else:
