@@ -25,6 +25,13 @@ SHOWN = {
         "candidates of the rule, the fastest took",
         "best one is correct",
     ],
+    "tune_for_a_gpu.py": [
+        "opencl: the best of 4 takes",
+        "It computes what numpy does",
+        "__local float",
+        "nvidia/nvidia-h100: the best of 4 takes",
+        ".target sm_90a",
+    ],
     "te_matmul.py": ["T.vectorized(32)", "in tiles:", "GFLOP/s, correct"],
     "tvmscript_softmax.py": ["@T.prim_func", "rows sum to", "shape[1] is 999, expected 1000"],
     "call_python_from_compiled_code.py": ["step 4: energy", "nobody wants to hear about step 0"],

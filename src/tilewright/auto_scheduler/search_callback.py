@@ -12,6 +12,7 @@ from tilewright.auto_scheduler.measure_record import DEFAULT_FILE, open_log
 from tilewright.tune.database import MemoryDatabase, TuningRecord
 from tilewright.tune.database.record import this_machine
 from tilewright.tune.database.selection import records_of
+from tilewright.tune.measure.estimate import estimated_machine, is_estimated
 
 if TYPE_CHECKING:
     from tilewright.auto_scheduler.search_policy import SearchPolicy
@@ -50,7 +51,9 @@ class PreloadMeasuredStates(SearchCallback):
         database.commit_tuning_records(
             map(_of_a_machine, open_log(self.filename).get_all_tuning_records())
         )
-        found = records_of(database, policy.context.mod, task.target)
+        is_here = not is_estimated(task.target.kind.device_type)
+        machine = None if is_here else estimated_machine(task.target)
+        found = records_of(database, policy.context.mod, task.target, machine)
         policy.known.commit_tuning_records(found)
         _logger.info("%s: %d records of %s", self.filename, len(found), task.workload_key)
 

@@ -69,13 +69,13 @@ def _take_wishes(sch: Schedule, root: BlockRV) -> Wishes:
 
 
 def _rewrite(sch: Schedule, block: BlockRV, wishes: Wishes) -> None:
-    roles = loop_roles(sch, block)
-    if not roles:
-        return
+    roles = loop_roles(sch, block) if wishes.parallel or wishes.vectorize else []
     outer = _count_parallel(roles, wishes.parallel)
     inner = _count_vectorized(roles, wishes.vectorize)
     outer = min(outer, len(roles) - inner)
     loops = sch.get_loops(block)
+    if not loops:
+        return
     if inner:
         _fuse_into(sch, loops, len(loops) - inner, len(loops), ForKind.VECTORIZED)
     if outer:

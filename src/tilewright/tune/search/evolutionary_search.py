@@ -27,7 +27,11 @@ USUAL_LENGTH: Final = 40
 """Instructions of a trace up to which a population has its full size."""
 
 SMALL_POPULATION: Final = 32
-"""The population of a small batch, or of long traces, is not smaller than this."""
+"""The population of a small batch, or of long traces, is not smaller than this, if the batch is
+not very small."""
+
+PER_TRIAL: Final = 4
+"""Of very few candidates, each is chosen from so many in a generation."""
 
 REFINED: Final = 0.3
 """The part of a batch that are neighbours of the best candidates that were measured."""
@@ -130,7 +134,8 @@ class EvolutionarySearch(TraceSearch):
         kept.update((individual.key, individual) for individual in own)
         for individual in self._population[: size // 2]:
             kept.setdefault(individual.key, individual)
-        wanted = max(size - len(kept), self.init_min_unmeasured)
+        least = min(self.init_min_unmeasured, PER_TRIAL * self._batch)
+        wanted = max(size - len(kept), least)
         for individual in islice(run.random_ones(self.max_fail_count), wanted):
             kept.setdefault(individual.key, individual)
         generation = list(kept.values())
@@ -144,7 +149,8 @@ class EvolutionarySearch(TraceSearch):
         lengths = [len(sketch.insts) for sketch in self.run.book.sketches]
         mean = max(sum(lengths) / len(lengths), USUAL_LENGTH)
         scaled = int(self.population_size * self._batch / FULL_BATCH * USUAL_LENGTH / mean)
-        return min(self.population_size, max(scaled, SMALL_POPULATION))
+        least = min(SMALL_POPULATION, PER_TRIAL * self._batch)
+        return min(self.population_size, max(scaled, least))
 
 
 def unlike_first(ranking: Sequence[Individual]) -> Iterator[Individual]:
