@@ -15,7 +15,11 @@ from tilewright.ir.dtype import FLOAT64, HANDLE, INT32, INT64, DType
 from tilewright.ir.expr import Call, Cast, Expr, IntImm, Select, StringImm, Var
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.call_boundary import structures as abi
-from tilewright.tir.call_boundary.argument_errors import DTYPE_ERROR, KIND_ERROR
+from tilewright.tir.call_boundary.argument_errors import (
+    DEVICE_ERROR,
+    DTYPE_ERROR,
+    KIND_ERROR,
+)
 from tilewright.tir.call_boundary.structures import Steps
 from tilewright.tir.index_limits import largest_size
 from tilewright.tir.stmt import IfThenElse, Stmt
@@ -38,6 +42,7 @@ class ArgumentChecks:
         self._steps = Steps()
         self._origin: dict[Var, str] = {}
         self._postponed: list[Callable[[], bool]] = []
+        self._first: Var | None = None  # the number of the device of the first array on one
 
     def build(self, rest: Stmt) -> Stmt:
         """The steps around `rest`."""
@@ -89,15 +94,7 @@ class ArgumentChecks:
             f"{where} expected {_count(buffer.ndim, 'dimension')}, got %lld",
             _int64(tensor.load(abi.NDIM)),
         )
-        wanted = 1 if on_host else self._device_type
-        name = abi.DEVICE_NAMES.get(wanted, "")
-        self._check(
-            tensor.load(abi.DEVICE_TYPE).equal(wanted),
-            "ValueError",
-            f"{where} the array is on a device of DLPack type %lld, expected type {wanted} "
-            f"({name}); copy it there: x.copyto(tvm.{name}())",
-            _int64(tensor.load(abi.DEVICE_TYPE)),
-        )
+        self._device(where, tensor, 1 if on_host else self._device_type)
         extents = self._extents(position, where, buffer, tensor)
         self._layout(position, where, buffer, tensor, extents)
         self._data(position, where, buffer, tensor, extents)
@@ -167,6 +164,23 @@ class ArgumentChecks:
         expected = word.equal(const(abi.dtype_word(buffer.dtype), "int32"))
         arguments = (self._place(where), StringImm(str(buffer.dtype)), word)
         self._unless(expected, abi.return_value(Call(INT32, DTYPE_ERROR, arguments)))
+
+    def _device(self, where: str, tensor: abi.View, wanted: int) -> None:
+        """Check that an array is on a device of the type `wanted`, and beside the first there."""
+        kind, number = tensor.load(abi.DEVICE_TYPE), tensor.load(abi.DEVICE_ID)
+        name, any_number = StringImm(abi.DEVICE_NAMES.get(wanted, "another device")), const(-1)
+        arguments = (self._place(where), name, any_number.astype("int32"), kind, number)
+        self._unless(kind.equal(wanted), abi.return_value(Call(INT32, DEVICE_ERROR, arguments)))
+        if wanted == 1:
+            return
+        if self._first is None:
+            self._first = Var("device_id", INT32)
+            self._steps.bind(self._first, number)
+            return
+        arguments = (self._place(where), name, self._first, kind, number)
+        self._unless(
+            number.equal(self._first), abi.return_value(Call(INT32, DEVICE_ERROR, arguments))
+        )
 
     def _extents(self, position: int, where: str, buffer: Buffer, tensor: abi.View) -> list[Expr]:
         """Check the shape; the extents as int64."""

@@ -18,6 +18,7 @@ from tilewright.tir.stmt import IfThenElse, LetStmt
 
 KIND_ERROR: Final = GlobalVar("tilewright_raise_kind_error")
 DTYPE_ERROR: Final = GlobalVar("tilewright_raise_dtype_error")
+DEVICE_ERROR: Final = GlobalVar("tilewright_raise_device_error")
 
 COLD: Final = {"tir.is_cold": const(True)}
 """The attribute of functions that hardly ever run, so that backends do not dwell on them."""
@@ -28,7 +29,11 @@ SHARED: Final = {**COLD, "tir.is_shared": const(True)}
 
 def shared_functions() -> dict[GlobalVar, PrimFunc]:
     """The functions by name, which are the same for all modules."""
-    return {KIND_ERROR: kind_error_function(), DTYPE_ERROR: dtype_error_function()}
+    return {
+        KIND_ERROR: kind_error_function(),
+        DTYPE_ERROR: dtype_error_function(),
+        DEVICE_ERROR: device_error_function(),
+    }
 
 
 def kind_error_function() -> PrimFunc:
@@ -43,6 +48,31 @@ def kind_error_function() -> PrimFunc:
         name = Select(index.equal(kind), StringImm(text), name)
     body = abi.raise_error("TypeError", "%s expected %s, got %s", where, expected, name)
     return PrimFunc((where, expected, index), body, PrimType(INT32), attrs=SHARED)
+
+
+def device_error_function() -> PrimFunc:
+    """The function that raises the error of an array on the wrong device.
+
+    Its parameters are the place, the name of the right type of devices (both strings), its number
+    if that is known, otherwise -1, and the type and the number of the device where the array is.
+    """
+    where, wanted, number = Var("where", HANDLE), Var("wanted", HANDLE), Var("number", INT32)
+    kind, found = Var("kind", INT32), Var("found", INT32)
+    name: Expr = StringImm("a device of another type")
+    for device_type, text in abi.DEVICE_NAMES.items():
+        name = Select(kind.equal(device_type), StringImm(text), name)
+    head = "%s the array is on %s(%lld), and the function "
+    any_device = abi.raise_error(
+        "ValueError", head + "runs on %s; copy it there: x.copyto(tvm.%s())",
+        where, name, cast(INT64, found), wanted, wanted,
+    )  # fmt: skip
+    that_device = abi.raise_error(
+        "ValueError", head + "runs where its first array is, on %s(%lld); copy one of them",
+        where, name, cast(INT64, found), wanted, cast(INT64, number),
+    )  # fmt: skip
+    body = IfThenElse(number < 0, any_device, that_device)
+    params = (where, wanted, number, kind, found)
+    return PrimFunc(params, body, PrimType(INT32), attrs=SHARED)
 
 
 def dtype_error_function() -> PrimFunc:

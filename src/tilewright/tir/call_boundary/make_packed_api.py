@@ -25,6 +25,7 @@ from tilewright.tir.call_boundary import structures as abi
 from tilewright.tir.call_boundary.argument_checks import ArgumentChecks
 from tilewright.tir.call_boundary.argument_errors import (
     COLD,
+    DEVICE_ERROR,
     DTYPE_ERROR,
     KIND_ERROR,
     shared_functions,
@@ -143,7 +144,7 @@ def _check_calls(name: GlobalVar, function: PrimFunc, module: IRModule) -> None:
     for node in walk_once(function.body):
         if not isinstance(node, Call) or not isinstance(node.op, GlobalVar):
             continue
-        if node.op in (KIND_ERROR, DTYPE_ERROR):  # which are added below
+        if node.op in (KIND_ERROR, DTYPE_ERROR, DEVICE_ERROR):  # which are added below
             continue
         callee = module.functions.get(node.op)
         if callee is None:

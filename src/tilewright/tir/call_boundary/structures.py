@@ -63,6 +63,7 @@ class Field(NamedTuple):
 # ``DLTensor``, 48 bytes.
 DATA: Final = Field(INT64, 0)
 DEVICE_TYPE: Final = Field(INT32, 2)
+DEVICE_ID: Final = Field(INT32, 3)
 NDIM: Final = Field(INT32, 4)
 DTYPE_WORD: Final = Field(INT32, 5)
 """code, bits (8 bits each) and lanes (16 bits) in one word, lowest first."""

@@ -96,7 +96,10 @@ def test_unknown_architectures_are_refused(architecture):
 
 @requires_nvrtc
 def test_what_nvrtc_refuses_is_told():
-    with pytest.raises(CodegenError, match=r'for sm_80: kernels.cu\(2\): error: .*"nothing"'):
+    with pytest.raises(
+        CodegenError,
+        match=r'for sm_80: line 2: .* return nothing; }\nkernels.cu\(2\): error: .*"nothing"',
+    ):
         nvrtc.compile_kernels("\n__device__ int f() { return nothing; }", "sm_80")
 
 

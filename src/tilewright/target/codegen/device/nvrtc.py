@@ -69,13 +69,23 @@ def _compiled(source: str, architecture: str, *others: bytes) -> Iterator[Any]:
         (status,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
         if status != nvrtc.nvrtcResult.NVRTC_SUCCESS:
             log = _text(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, program)
+            text = log.rstrip(bytes(1)).decode(errors="replace").strip()
             raise CodegenError(
                 f"NVRTC refuses the kernels for {architecture}: "
-                f"{log.rstrip(bytes(1)).decode(errors='replace').strip() or status.name}"
+                f"{_line_with_error(source, text)}{text or status.name}"
             )
         yield program
     finally:
         nvrtc.nvrtcDestroyProgram(program)
+
+
+def _line_with_error(source: str, log: str) -> str:
+    """The line of the source of which a log tells the first error, if it tells one."""
+    match = re.search(r"\((\d+)\): (?:catastrophic )?error", log)
+    lines = source.splitlines()
+    if match is None or int(match[1]) > len(lines):
+        return ""
+    return f"line {match[1]}: {lines[int(match[1]) - 1].strip()}\n"
 
 
 def compile_for_device(source: str, major: int, minor: int) -> bytes:

@@ -32,6 +32,7 @@ SHARED_TYPES: Final = (
     ("i64",), ("i64", "i64"), ("i64", "i64", "i64"),
     ("ptr",), ("ptr", "i64"), ("ptr", "i64", "i64"), ("ptr", "ptr"),
     ("ptr", "ptr", "ptr"), ("ptr", "ptr", "ptr", "i64"), ("ptr", "ptr", "ptr", "i64", "i64"),
+    ("ptr", "ptr", "i64", "ptr", "ptr"), ("ptr", "ptr", "i64", "ptr", "i64"),
 )  # fmt: skip
 """The types of values for which the support module has a function."""
 
