@@ -21,11 +21,13 @@ from benchmarks.gpu.works import ERRORS, ON_A_GPU, TINY, WITHOUT_ONE, Work, work
 from benchmarks.harness.child import relative_error, summary
 from tilewright import meta_schedule as ms
 from tilewright import te
-from tilewright.schedule_rules.threads import bind_elements
 from tilewright.target import Target
 from tilewright.tir import PrimFunc, Schedule
+from tilewright.tir.expr import IterType
 
 SIZES = {"gpu": ON_A_GPU, "small": WITHOUT_ONE, "tiny": TINY}
+THREADS = 64
+"""Of a block, where each element has a thread."""
 RESNET = "ResNet-18 {}x3x{}x{} float32"
 Run = Callable[[], Any]
 
@@ -130,7 +132,7 @@ def program(work: Work, request: Request, record: Record) -> list[Run]:
         if request.device == "cuda":
             runs.append(torch_run(work, inputs))
         else:
-            runs.append(checked(tvm.build(thread_for_each_element(func, target), target)))
+            runs.append(checked(tvm.build(thread_for_each_element(func), target)))
     except Exception as error:
         record.problem = f"{record.peer}: {summary(error)}"
     return runs
@@ -145,11 +147,21 @@ def tuned(func: PrimFunc, target: Target, trials: int) -> Any:
     return tvm.build(found.mod, target)
 
 
-def thread_for_each_element(func: PrimFunc, target: Target) -> PrimFunc:
+def thread_for_each_element(func: PrimFunc) -> PrimFunc:
     """The program without tiles and copies: what a beginner writes."""
     sch = Schedule(func)
     for block in sch.get_child_blocks(sch.get_block("root")):
-        sch = bind_elements(sch, block, target)
+        loops = sch.get_loops(block)
+        kinds = [item.iter_type for item in sch.get(block).iter_vars]
+        spatial = zip(loops, kinds, strict=True)
+        own = [loop for loop, kind in spatial if kind is IterType.DATA_PAR]
+        others = [loop for loop in loops if loop not in own]
+        if others and own:
+            sch.reorder(*own, *others)
+        loop = sch.fuse(*own) if own else sch.add_unit_loop(block if not loops else loops[0])
+        outer, inner = sch.split(loop, [None, THREADS])
+        sch.bind(outer, "blockIdx.x")
+        sch.bind(inner, "threadIdx.x")
     return sch.mod["main"]
 
 
