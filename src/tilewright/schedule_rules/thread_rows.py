@@ -154,7 +154,10 @@ def _bind_rows(
     threads = min(1 << (max(lengths).bit_length() - 1), ROW_THREADS, accelerator_of(target).threads)
     row = sch.fuse(*spatial[:rows]) if rows else sch.add_unit_loop(_outermost(sch, last))
     count = const_int_value(sch.get(row).extent)
-    together = 1 if count == 1 else max(BLOCK_THREADS // threads, 1)
+    # Several of an unknown number of rows, counted along two dimensions, are at places whose
+    # distances are not known, so that memory for them has no known size.
+    is_alone = count == 1 or (count is None and rows > 1)
+    together = 1 if is_alone else max(BLOCK_THREADS // threads, 1)
     axes = ["blockIdx.x"]
     place = row
     if together > 1:

@@ -123,6 +123,13 @@ class Module:
         return o
 
     @R.function
+    def linear(x: R.Tensor(("n", 32), "float32"), w: R.Tensor((5, 32), "float32")):
+        with R.dataflow():
+            y = R.matmul(x, R.permute_dims(w)) + R.ones((5,), "float32")
+            R.output(y)
+        return y
+
+    @R.function
     def packed(x: R.Tensor((4,), "float32")):
         y = R.call_pure_packed("test.devices.doubled", x, sinfo_args=R.Tensor((4,), "float32"))
         return R.call_dps_packed("test.devices.next", (y,), out_sinfo=R.Tensor((4,), "float32"))
@@ -221,6 +228,15 @@ def test_tuples_of_arrays_of_symbolic_size(machine):
         same(b, e / e.sum(axis=1, keepdims=True))
         same(s, (e / e.sum(axis=1, keepdims=True)).sum(axis=0))
         same(given, x)
+
+
+def test_a_product_of_symbolic_size(executable, machine):
+    w = np.random.default_rng(0).normal(size=(5, 32)).astype("float32")
+    for rows in (1, 3):
+        x = np.random.default_rng(rows).normal(size=(rows, 32)).astype("float32")
+        same(machine["linear"](x, w), x @ w.T + 1)
+    on_host = [kernel.name_hint for kernel in executable.compiled.graphs.kernels]
+    assert not any("matmul" in name for name in on_host)
 
 
 def test_python_gets_arrays_where_they_are(machine):
