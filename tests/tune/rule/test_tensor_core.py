@@ -1,13 +1,26 @@
 """Tiles that a unit for products of small matrices computes; here described by plain loops."""
 
 import logging
+import sys
 
+import numpy as np
 import pytest
 from tests.schedule_rules.programs import matmul, softmax
-from tests.tune.rule.sketching import assert_candidates_right, finished, names_of, sketches_of
+from tests.target.codegen.device.emulated_cuda import EmulatedCuda, use_emulation
+from tests.target.codegen.device.test_nvrtc import HAS_NVRTC
+from tests.tensor_intrin.tensor_cores import Unit, inputs_of, product
+from tests.tune.rule.sketching import (
+    assert_candidates_right,
+    finished,
+    names_of,
+    resampled,
+    sketches_of,
+)
 
+import tilewright as tvm
 from tilewright.error import ArgumentError, ArgumentValueError
 from tilewright.script import tir as T
+from tilewright.target.codegen.device.nvrtc import compile_kernels
 from tilewright.tir import TensorIntrin
 from tilewright.tune.postproc import (
     RewriteCooperativeFetch,
@@ -141,6 +154,32 @@ def test_a_missing_intrinsic_is_named(caplog):
     assert "there is no tensor intrinsic test.unit.none" in caplog.text
     kinds = [type(item) for item in ScheduleRule.create("cuda-tensorcore")]
     assert MultiLevelTilingTensorCore in kinds
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the emulation needs ucontext.h")
+def test_candidates_run_on_an_emulated_gpu(monkeypatch):
+    use_emulation(monkeypatch, EmulatedCuda())
+    unit, sizes = Unit(), (64, 32, 32)
+    rules = [
+        item
+        for item in ScheduleRule.create("cuda-tensorcore")
+        if isinstance(item, MultiLevelTilingTensorCore)
+    ]
+    (sketch,) = sketches_of(product(*sizes, unit), rules, "cuda")
+    candidates = [sch for seed in range(1, 9) if (sch := resampled(sketch, seed))][:2]
+    assert candidates
+    for sch in candidates:
+        assert finished(sch, POSTPROCS, "cuda")
+        module = tvm.build(sch.mod, target="cuda")
+        source = module.imported_modules[0].get_source()
+        assert "wmma.mma.sync" in source
+        if HAS_NVRTC:
+            compile_kernels(source, "sm_75")
+        a, b, result = inputs_of(sizes, unit)
+        arrays = [tvm.nd.array(array, tvm.cuda(0)) for array in (a, b, result)]
+        module(*arrays)
+        wanted = a.astype("float64") @ b.astype("float64")
+        np.testing.assert_array_equal(arrays[2].numpy().astype("float64"), wanted)
 
 
 def test_wrong_groups_are_refused():

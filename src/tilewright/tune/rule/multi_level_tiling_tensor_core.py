@@ -175,6 +175,7 @@ class MultiLevelTilingTensorCore(MultiLevelTiling):
         if copy is not None:
             level = self.reuse_read.levels[0]
             sch.compute_at(copy, _last_loop(tiling, level), preserve_unit_loops=True)
+            _pad_rows(sch, copy)
             self._share(sch, copy)
         _tile(sch, load, name)
 
@@ -187,6 +188,14 @@ class MultiLevelTilingTensorCore(MultiLevelTiling):
 
     def _limit_threads(self, tiling: Tiling) -> None:
         """Nothing: a warp runs each tile, and how many there are is for the postprocessors."""
+
+
+def _pad_rows(sch: Schedule, copy: BlockRV) -> None:
+    """Let neighbouring rows begin in different banks: an odd number of 16 bytes apart."""
+    buffer = block_of(sch, copy).writes[0].buffer
+    elements = 128 // buffer.dtype.bits
+    if len(buffer.shape) > 1:
+        sch.storage_align(copy, 0, len(buffer.shape) - 2, 2 * elements, elements)
 
 
 def _as_group(group: Mapping[str, str]) -> IntrinGroup:
