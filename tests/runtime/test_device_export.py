@@ -18,6 +18,7 @@ from tilewright.target.codegen.device import compile as device_compile
 DOCUMENT = Path(__file__).parents[2] / "docs" / "devices.md"
 FAKE = Path(__file__).with_name("fake_cuda.cpp")
 C_PROGRAM = "int main(void) {"
+FUNCTION = "__tvm_ffi_scale(void *, const TilewrightValue *, int32_t, TilewrightValue *)"
 
 pytestmark = pytest.mark.skipif(
     linking.find_compiler() is None or sys.platform != "linux", reason="no C compiler for Linux"
@@ -31,20 +32,20 @@ def documented_program(device):
     return program.replace("TILEWRIGHT_OPENCL", f"TILEWRIGHT_{device}")
 
 
-def built(target):
+def built(target, name="scale"):
     n = te.size_var("n")
     a = te.placeholder((n,), name="A")
     b = te.compute((n,), lambda i: te.exp(a[i]), name="B")
     c = te.compute((n,), lambda i: b[n - 1 - i] * 2, name="C")
-    return tvm.build(te.create_schedule(c.op), [a, c], target=target, name="scale")
+    return tvm.build(te.create_schedule(c.op), [a, c], target=target, name=name)
 
 
 def compiled(directory, module, program, *options):
     """Export a module, and compile a C program with it."""
     module.export_library(directory / "scale.so")
     (directory / "main.c").write_text(program)
-    command = [linking.find_compiler(), "-Wall", "-Wextra", "-Werror", *options, "main.c", "-o",
-               "main", f"-I{linking.include_directory()}", "./scale.so", "-lm"]  # fmt: skip
+    command = [linking.find_compiler(), "-Wall", "-Wextra", "-Werror", "main.c", "-o", "main",
+               f"-I{linking.include_directory()}", "./scale.so", *options, "-lm"]  # fmt: skip
     subprocess.run(command, cwd=directory, check=True)
 
 
@@ -73,6 +74,19 @@ def pocl_environment():
 
 def test_a_c_program_uses_opencl(tmp_path):
     compiled(tmp_path, built("opencl"), documented_program("OPENCL"))
+    result = run(tmp_path, **pocl_environment())
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.split() == ["5.43656", "2"]
+
+
+def test_libraries_of_a_program_share_arrays(tmp_path):
+    call = "__tvm_ffi_scale(0, args, 2, &result)"
+    program = documented_program("OPENCL").replace(
+        call, f"{call} || {call.replace('_ffi_', '_ffi_re')}"
+    )
+    program = program.replace("int main", f"int {FUNCTION.replace('_ffi_', '_ffi_re')};\nint main")
+    built("opencl", "rescale").export_library(tmp_path / "rescale.so")
+    compiled(tmp_path, built("opencl"), program, "./rescale.so")
     result = run(tmp_path, **pocl_environment())
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout.split() == ["5.43656", "2"]
