@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from tests.target.codegen.device.programs import Program
+from tests.target.codegen.device.programs import Program, program
 
 from tilewright.script import tir as T
 
@@ -16,15 +14,16 @@ def histogram(dtype: str) -> Program:
     def histogram(
         classes: T.Buffer((3, 40), "int32"),
         values: T.Buffer((3, 40), dtype),
-        sums: T.Buffer((5,), dtype),
+        sums: T.Buffer((6,), dtype),
     ):
         for i in T.thread_binding(3, thread="blockIdx.x"):
             for j in T.thread_binding(40, thread="threadIdx.x"):
-                T.evaluate(T.atomic_add(sums[T.floormod(classes[i, j], 5)], values[i, j]))
+                T.evaluate(T.atomic_add(sums[T.floormod(classes[i, j], 6)], values[i, j]))
 
     return Program(histogram.with_attr("global_symbol", f"histogram_{dtype}"))
 
 
+@program
 def shared_histogram() -> Program:
     """The sums of a block are in shared memory first."""
 
@@ -43,6 +42,7 @@ def shared_histogram() -> Program:
     return Program(shared_histogram)
 
 
+@program
 def tickets() -> Program:
     """Each thread gets a number of its own."""
 
@@ -54,12 +54,15 @@ def tickets() -> Program:
     return Program(tickets)
 
 
-ATOMIC_PROGRAMS: dict[str, Any] = {
-    **{
-        f"histogram_{dtype}": lambda dtype=dtype: histogram(dtype)
-        for dtype in ("int32", "uint32", "int64", "float16", "float32", "float64")
-    },
-    "shared_histogram": shared_histogram,
-    "tickets": tickets,
-}
-"""Programs by name."""
+def _histogram_of(dtype: str) -> None:
+    """Register the histogram of a dtype as a program."""
+
+    def make() -> Program:
+        return histogram(dtype)
+
+    make.__name__ = f"histogram_{dtype}"
+    program(make)
+
+
+for _dtype in ("int32", "uint32", "int64", "float16", "float32", "float64"):
+    _histogram_of(_dtype)

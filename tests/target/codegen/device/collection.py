@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from tests.target.codegen.device import memory, operators, programs, reductions
+from tests.target.codegen.device import (
+    atomic_programs,
+    memory,
+    operators,
+    programs,
+    reductions,
+)
 from tests.target.codegen.device.programs import PROGRAMS, Program
 
-MODULES = (programs, reductions, memory, operators)
+MODULES = (programs, reductions, memory, operators, atomic_programs)
 
 GROUPS: dict[str, list[str]] = {
     module.__name__.rpartition(".")[2]: [

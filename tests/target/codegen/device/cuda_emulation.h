@@ -56,8 +56,9 @@ T atomicAdd(T* place, T value) {
   *place += value;
   return before;
 }
-inline unsigned atomicCAS(volatile unsigned* place, unsigned expected, unsigned value) {
-  unsigned before = *place;
+template <typename T>
+T atomicCAS(T* place, T expected, T value) {
+  T before = *place;
   if (before == expected) *place = value;
   return before;
 }

@@ -1,7 +1,8 @@
 """Additions by several threads at once, of which none is lost.
 
 CUDA has them for all dtypes but float16, OpenCL for integers. The others take a loop that compares
-what was there with what is there still, and exchanges it for the sum.
+what was there with what is there still, and exchanges it for the sum. It guesses that a zero was
+there, as any other way to look is a race.
 """
 
 from __future__ import annotations
@@ -20,29 +21,29 @@ _OPENCL: Final = {32: ("uint", "atomic_cmpxchg", ""), 64: ("ulong", "atom_cmpxch
 _OPENCL_FLOATS: Final = {32: "float", 64: "double"}
 
 _LOOP: Final = """\
-static inline {kind} {name}({space}{kind}* place, {kind} value) {{
-  {word} seen, old = *({space}{word}*)place;
+static inline {kind} {name}({space}{stored}* place, {kind} value) {{
+  {word} seen, old = 0;
   do {{
     seen = old;
-    old = {exchange}(({space}{word}*)place, seen, as_{word}(as_{kind}(seen) + value));
+    old = {exchange}(({space}{word}*)place, seen, {to_word}({to_kind}(seen) + value));
   }} while (old != seen);
-  return as_{kind}(old);
+  return {to_kind}(old);
 }}
 """
 
 _HALF_LOOP: Final = """\
-static inline {kind} {name}({space}{stored}* place, {kind} value) {{
+static inline float {name}({space}uint16_t* place, float value) {{
   {space}uint32_t* word = ({space}uint32_t*)((size_t)place & ~(size_t)3);
-  uint32_t shift = ((size_t)place & 2) * 8, seen, old = *word;
+  uint32_t shift = ((size_t)place & 2) * 8, seen, old = 0;
   do {{
     seen = old;
     uint32_t sum = tw_store_f16(tw_load_f16((uint16_t)(seen >> shift)) + value);
-    old = {exchange}(word, seen, (seen & ~(0xffffu << shift)) | sum << shift);
+    old = atomic_cmpxchg(word, seen, (seen & ~(0xffffu << shift)) | sum << shift);
   }} while (old != seen);
   return tw_load_f16((uint16_t)(old >> shift));
 }}
 """
-"""Exchanges the word that a half is in."""
+"""Exchanges the word that a half is in: OpenCL has none of 16 bits. Memory is whole words."""
 
 WIDE: Final = "#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n"
 
@@ -54,11 +55,15 @@ def _atomic_add(emitter: KernelEmitter, call: Call) -> Text:
     place, value = f"&{lvalue(emitter, load)}", emitter.code(call.args[1])
     space = emitter.dialect.space_of(scope)
     if dtype.bits == 16:
-        emitter.half_helper(dtype)
-        exchange = "atomicCAS" if emitter.target == "cuda" else "atomic_cmpxchg"
-        kinds = ("float16_t",) * 2 if emitter.is_native(dtype) else ("float", "uint16_t")
-        words = dict(zip(("kind", "stored"), kinds, strict=True))
-        name = _helper(emitter, _HALF_LOOP, dtype, space, exchange=exchange, **words)
+        half = emitter.half_helper(dtype)
+        if emitter.target == "cuda":
+            kinds = ("float16_t",) * 2 if emitter.is_native(dtype) else ("float", "uint16_t")
+            words = dict(zip(("kind", "stored"), kinds, strict=True))
+            words |= {"word": "unsigned short", "exchange": "atomicCAS"}
+            words |= {"to_word": f"tw_store_{half}", "to_kind": f"tw_load_{half}"}
+            name = _helper(emitter, _LOOP, dtype, space, **words)
+        else:
+            name = _helper(emitter, _HALF_LOOP, dtype, space)
         return Text(f"{name}({place}, {value})")
     if emitter.target == "cuda":
         wide = _CUDA_TYPES.get(str(dtype))
@@ -72,7 +77,9 @@ def _atomic_add(emitter: KernelEmitter, call: Call) -> Text:
         function = "atom_add" if suffix else "atomic_add"
         return Text(f"{function}({place}, {value})")
     kind = _OPENCL_FLOATS[dtype.bits]
-    name = _helper(emitter, _LOOP, dtype, space, kind=kind, word=word, exchange=exchange)
+    words = {"kind": kind, "stored": kind, "word": word, "exchange": exchange}
+    words |= {"to_word": f"as_{word}", "to_kind": f"as_{kind}"}
+    name = _helper(emitter, _LOOP, dtype, space, **words)
     return Text(f"{name}({place}, {value})")
 
 
