@@ -10,6 +10,7 @@ from tests.target.codegen.device.pipeline_programs import pipelined_product
 from tests.target.codegen.device.test_cuda_emulation import product, with_source
 from tests.target.codegen.device.test_nvrtc import requires_nvrtc
 from tests.target.codegen.device.test_vectors import body_of
+from tests.tensor_intrin.tensor_cores import Unit, inputs_of, scheduled
 
 import tilewright as tvm
 from tilewright.error import LoweringError
@@ -127,3 +128,19 @@ def test_copies_by_hand():
 def test_stages_that_would_change_results_are_refused():
     with pytest.raises(LoweringError, match=r"statement 0 .* accesses A_shared before statement 2"):
         tvm.build(pipelined_product((1, 0, 0)).mod, target="opencl")
+
+
+def test_tiles_of_tensor_cores_whose_rows_are_padded():
+    """Each version of the memory is at a multiple of 32 bytes, as the loads of tiles need it."""
+    unit, sizes = Unit(16, 16, 16, "f16", "f32"), (32, 32, 64)
+    sch = scheduled(*sizes, unit)
+    k = sch.get_loops("C_o_update")[3]
+    sch.annotate(k, "software_pipeline_stage", [0, 0, 1])
+    sch.annotate(k, "software_pipeline_async_stages", [0])
+    text = "\n".join(body_of(sch.mod))
+    assert "float16_t A_shared[2560]" in text  # twice 32 rows of 40 elements
+    assert "tw_wmma_multiply" in text
+    a, b, c = inputs_of(sizes, unit)
+    arrays = [tvm.nd.array(value, tvm.opencl(0)) for value in (a, b, c)]
+    tvm.build(sch.mod, target="opencl")(*arrays)
+    np.testing.assert_array_equal(arrays[2].numpy(), a.astype("float32") @ b.astype("float32"))

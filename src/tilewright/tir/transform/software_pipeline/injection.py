@@ -62,7 +62,7 @@ from tilewright.tir.transform.software_pipeline.dependences import Step, require
 from tilewright.tir.transform.software_pipeline.versions import (
     Version,
     Versions,
-    can_have_versions,
+    pitch_of,
 )
 
 
@@ -193,13 +193,15 @@ def _with_versions(loop: For, steps: Sequence[Step], own: set[Var]) -> Stmt:
         count = _count(memory, steps, loop)
         if count == 1:
             continue
-        if not can_have_versions(loop.body, memory):
+        try:
+            pitch = pitch_of(loop.body, memory)
+        except ValueError:
             raise LoweringError(
                 f"loop {loop.loop_var.name} cannot be a pipeline: {memory.name} is accessed by "
                 f"buffers of different layouts, so that there cannot be {count} of it"
-            )
+            ) from None
         number = as_expr((loop.loop_var - loop.min) % count)
-        versions[memory] = Version(const(count, loop.loop_var.dtype), number)
+        versions[memory] = Version(const(count, loop.loop_var.dtype), number, pitch)
     return Versions(versions)(loop.body) if versions else loop.body
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import Expr, Var
 from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.stmt import Allocate, BufferStore, DeclBuffer, Stmt
 from tilewright.tir.substitute import BufferRewriter
-from tilewright.tir.transform.building.allocations import span
 
 
 class Version(NamedTuple):
@@ -19,10 +19,12 @@ class Version(NamedTuple):
     Attributes:
         total: how many there are.
         number: which one is meant.
+        pitch: elements from one version to the next, where rows have a distance of their own.
     """
 
     total: Expr
     number: Expr
+    pitch: Expr | None = None
 
 
 class Versions(BufferRewriter):
@@ -40,7 +42,7 @@ class Versions(BufferRewriter):
         version = self._versions.get(buffer.data)
         if version is None:
             return buffer
-        strides = (span(buffer), *buffer.strides) if buffer.strides else ()
+        strides = () if version.pitch is None else (version.pitch, *buffer.strides)
         return buffer.replace(shape=(version.total, *buffer.shape), strides=strides)
 
     def Allocate(self, stmt: Allocate) -> Stmt:
@@ -48,7 +50,8 @@ class Versions(BufferRewriter):
         version = self._versions.get(stmt.buffer_var)
         if version is None:
             return changed
-        return changed.replace(extents=(version.total, *stmt.extents))
+        extents = stmt.extents if version.pitch is None else (version.pitch,)
+        return changed.replace(extents=(version.total, *extents))
 
     def BufferLoad(self, load: BufferLoad) -> Expr:
         return self._access(load)
@@ -65,11 +68,23 @@ class Versions(BufferRewriter):
         return changed.replace(buffer=self.buffer(access.buffer), indices=indices)
 
 
-def can_have_versions(stmt: Stmt, memory: Var) -> bool:
-    """Whether the buffers in `stmt` that are memory can get a dimension."""
+def pitch_of(stmt: Stmt, memory: Var) -> Expr | None:
+    """Elements from one version of memory to the next; None if there is nothing between rows.
+
+    The last row is as long as the others, so that addresses in all versions are multiples of the
+    same numbers.
+
+    Raises:
+        ValueError: if buffers of different layouts in `stmt` are the memory.
+    """
     buffers = {
         node.buffer
         for node in walk(stmt)
         if isinstance(node, (BufferLoad, BufferStore, DeclBuffer)) and node.buffer.data is memory
     }
-    return len(buffers) == 1 or all(buffer.is_compact() for buffer in buffers)
+    if all(buffer.is_compact() for buffer in buffers):
+        return None
+    (buffer,) = buffers
+    if not buffer.strides:
+        raise ValueError("it has an offset")
+    return as_expr(buffer.shape[0] * buffer.strides[0])
