@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import tilewright as tvm
 from tilewright import te, topi
+from tilewright.schedule_rules import thread_rows
 from tilewright.schedule_rules.thread_products import Tile, tile_for
 from tilewright.target.accelerator import Accelerator
 
@@ -111,6 +112,37 @@ def test_operands_are_copied_and_read_by_vectors():
 def test_tiles_are_large_where_enough_of_them_are_left(size, multiprocessors, expected):
     device = Accelerator(multiprocessors=multiprocessors)
     assert tile_for(size, size, 1, device) == expected
+
+
+def test_long_products_of_few_tiles_are_added_up_in_parts():
+    a, b = te.placeholder((16, 4096), name="a"), te.placeholder((4096, 24), name="b")
+    func = te.create_prim_func([a, b, topi.nn.relu(topi.matmul(a, b))])
+    module = tvm.build(func, target="opencl")
+    source = module.imported_modules[0].get_source()
+    assert source.count("__kernel") == 3
+    assert "get_group_id(1);  // of 16" in source
+    rng = np.random.default_rng(0)
+    host = [rng.integers(-3, 4, shape).astype("float32") for shape in ((16, 4096), (4096, 24))]
+    result = tvm.nd.empty((16, 24), "float32", tvm.opencl(0))
+    module(*(tvm.nd.array(values, tvm.opencl(0)) for values in host), result)
+    np.testing.assert_array_equal(result.numpy(), np.maximum(host[0] @ host[1], 0))
+
+
+@pytest.mark.parametrize("is_transposed", [False, True])
+@pytest.mark.parametrize("vectors", [2, 7])
+def test_a_matrix_is_read_once_for_a_few_vectors(vectors, is_transposed, monkeypatch):
+    monkeypatch.setattr(thread_rows, "BLOCK_THREADS", 32)
+    shape = (40, 200) if is_transposed else (200, 40)
+    a, b = te.placeholder((vectors, 200), name="a"), te.placeholder(shape, name="b")
+    func = te.create_prim_func([a, b, topi.matmul(a, b, transp_b=is_transposed)])
+    module = tvm.build(func, target="opencl")
+    assert f"get_local_id(2);  // of {vectors}" in module.imported_modules[0].get_source()
+    rng = np.random.default_rng(0)
+    host = [rng.integers(-3, 4, shape).astype("float32") for shape in ((vectors, 200), shape)]
+    result = tvm.nd.empty((vectors, 40), "float32", tvm.opencl(0))
+    module(*(tvm.nd.array(values, tvm.opencl(0)) for values in host), result)
+    expected = host[0] @ (host[1].T if is_transposed else host[1])
+    np.testing.assert_array_equal(result.numpy(), expected)
 
 
 def test_rows_of_few_threads_have_no_tiles():

@@ -13,13 +13,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from tilewright.schedule_rules.nest import DoesNotFitError, block_of, extent_of, plain_nest
-from tilewright.schedule_rules.thread_products import (
-    VECTOR_BYTES,
-    Copy,
-    Product,
-    as_matrices,
-    bind_blocks,
-)
+from tilewright.schedule_rules.thread_binding import VECTOR_BYTES, bind_blocks
+from tilewright.schedule_rules.thread_products import Copy, Product, as_matrices
 from tilewright.target import Target
 from tilewright.target.accelerator import Accelerator, accelerator_of
 from tilewright.tir.schedule import BlockRV, Schedule

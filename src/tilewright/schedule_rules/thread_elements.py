@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from tilewright.ir.expr import const_int_value
 from tilewright.schedule_rules.elementwise import transposed_along
 from tilewright.schedule_rules.inline import is_conditional
 from tilewright.schedule_rules.nest import (
@@ -21,14 +20,16 @@ from tilewright.schedule_rules.nest import (
     loops_inside,
     plain_nest,
 )
-from tilewright.schedule_rules.thread_products import VECTOR_BYTES, bind_blocks
+from tilewright.schedule_rules.thread_binding import (
+    ELEMENT_THREADS,
+    VECTOR_BYTES,
+    bind_blocks,
+    bind_loop,
+)
 from tilewright.target import Target
 from tilewright.target.accelerator import Accelerator, accelerator_of
 from tilewright.tir.expr import IterType
-from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
-
-ELEMENT_THREADS: Final = 256
-"""Number of threads of a block that computes elements."""
+from tilewright.tir.schedule import BlockRV, Schedule
 
 SIDE: Final = 32
 """The side of a tile that is transposed."""
@@ -102,27 +103,6 @@ def bind_elements(sch: Schedule, block: BlockRV, target: Target) -> None:
     if others:
         sch.reorder(*spatial, *others)
     bind_loop(sch, sch.fuse(*spatial), target, lanes)
-
-
-def bind_loop(sch: Schedule, loop: LoopRV, target: Target, lanes: int = 1) -> None:
-    """Bind a loop to blocks and threads, each of which runs some iterations as a vector.
-
-    Raises:
-        DoesNotFitError: for a loop without iterations.
-    """
-    threads = min(ELEMENT_THREADS, accelerator_of(target).threads)
-    extent = const_int_value(sch.get(loop).extent)
-    if extent == 0:
-        raise DoesNotFitError("it never runs")
-    if extent is not None and extent <= threads:
-        outer, inner = sch.split(loop, [1, None])
-    elif lanes > 1:
-        outer, inner, vector = sch.split(loop, [None, threads, lanes])
-        sch.vectorize(vector)
-    else:
-        outer, inner = sch.split(loop, [None, threads])
-    sch.bind(outer, "blockIdx.x")
-    sch.bind(inner, "threadIdx.x")
 
 
 def _lanes(nest: Nest, device: Accelerator) -> int:

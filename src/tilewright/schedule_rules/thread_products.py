@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple
 
+from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import Expr, Var
 from tilewright.schedule_rules.accesses import Access, BlockAccesses, accesses_of
 from tilewright.schedule_rules.inline import is_conditional
@@ -27,6 +28,7 @@ from tilewright.schedule_rules.nest import (
     plain_nest,
 )
 from tilewright.schedule_rules.operands import find_contraction
+from tilewright.schedule_rules.thread_binding import VECTOR_BYTES, bind_blocks, bind_reduction
 from tilewright.target import Target
 from tilewright.target.accelerator import Accelerator, accelerator_of
 from tilewright.tir.index_map import IndexMap
@@ -44,17 +46,17 @@ STEPS: Final = 16
 PART: Final = 4
 """Number of neighbouring rows, and columns, that a thread computes."""
 
-VECTOR_BYTES: Final = 16
-"""The most that a thread loads at once."""
-
 FEWEST: Final = 8
 """Products with fewer rows, columns or steps have no tiles."""
 
+LEAST_STEPS: Final = 256
+"""Minimum number of steps of a part of a sum."""
+
+UNROLLED: Final = 256
+"""Maximum number of multiply-adds in a row, so that operands of later ones are on their way."""
+
 USUAL: Final = 64
 """The extent that is assumed where it is symbolic."""
-
-MOST_BLOCKS: Final = 65535
-"""Maximum number of blocks of threads along y and z."""
 
 MULTIPLY_ADDS: Final = 128
 """Multiply-adds of a multiprocessor in a cycle."""
@@ -213,6 +215,37 @@ def as_matrices(
     return copies, result
 
 
+def split_product(sch: Schedule, block: BlockRV, target: Target) -> None:
+    """Compute a long product of few tiles in parts of the sum, which a kernel of its own adds up.
+
+    Raises:
+        DoesNotFitError: for another block.
+        ScheduleError: if a step is refused.
+    """
+    accesses = plain_nest(sch, block).accesses
+    product, device = Product.of(accesses), accelerator_of(target)
+    batch, rows, columns, steps = (_count(accesses, part) for part in product)
+    tile = tile_for(rows, columns, batch, device)
+    blocks = -(-rows // tile.rows) * -(-columns // tile.columns) * batch
+    split = product.steps[0]
+    most = min(2 * device.multiprocessors // blocks, steps // LEAST_STEPS)
+    extent = accesses.extents[split] or 1
+    parts = max((n for n in range(1, most + 1) if extent % n == 0), default=1)
+    if parts == 1:
+        raise DoesNotFitError("there are enough tiles, or few steps")
+    order = [Var(item.var.name, item.var.dtype) for item in accesses.block.iter_vars]
+    place = next(n for n, item in enumerate(accesses.block.iter_vars) if item.var is split)
+    inner = extent // parts
+    divided = (as_expr(order[place] // inner), as_expr(order[place] % inner))
+    indices = (*order[:place], *divided, *order[place + 1 :])
+    sch.transform_block_layout(block, IndexMap(tuple(order), indices))
+    part = sch.rfactor(sch.get_loops(block)[place], 0)
+    loops = sch.get_loops(part)
+    sch.reorder(loops.pop(place), *loops)
+    tile_product(sch, part, target)
+    bind_reduction(sch, block, target)
+
+
 def _is_in(var: Var, group: Sequence[Var]) -> bool:
     return any(var is item for item in group)
 
@@ -312,16 +345,21 @@ def _bind_tiles(
 ) -> None:
     """Give a product over rows, columns and steps its loops, perhaps with a batch around."""
     *batch, i, j, k = sch.get_loops(block)
-    parts = [min(PART, size // THREADS) for size in tile]
-    by, vy, ty, i = sch.split(i, [None, tile.rows // THREADS // parts[0], THREADS, parts[0]])
-    bx, vx, tx, j = sch.split(j, [None, tile.columns // THREADS // parts[1], THREADS, parts[1]])
-    k, inner = sch.split(k, [None, STEPS])
-    sch.reorder(*batch, by, bx, vy, vx, ty, tx, k, inner, i, j)
+    by, vy, ty, i = _split_tile(sch, i, tile.rows)
+    bx, vx, tx, j = _split_tile(sch, j, tile.columns)
+    results = tile.rows * tile.columns // THREADS**2
+    unrolled = min(UNROLLED // results, STEPS)
+    k, outer, inner = sch.split(k, [None, STEPS // unrolled, unrolled])
+    sch.reorder(*batch, by, bx, *vy, *vx, ty, tx, k, outer, inner, i, j)
     bind_blocks(sch, [*batch, by, bx])
-    for loop, axis in ((vy, "vthread.y"), (vx, "vthread.x")):
-        sch.bind(loop, axis)
-    for loop, axis in ((ty, "threadIdx.y"), (tx, "threadIdx.x")):
-        sch.bind(loop, axis)
+    for loops, axis in (
+        (vy, "vthread.y"),
+        (vx, "vthread.x"),
+        ([ty], "threadIdx.y"),
+        ([tx], "threadIdx.x"),
+    ):
+        for loop in loops:
+            sch.bind(loop, axis)
     sch.set_scope(block, 0, "local")
     sch.reverse_compute_at(result, tx)
     for loop in loops_inside(sch, result, tx)[-1:]:
@@ -329,14 +367,19 @@ def _bind_tiles(
     for copy in copies:
         _share(sch, copy, k)
     sch.decompose_reduction(block, k)
+    sch.unroll(inner)
 
 
-def bind_blocks(sch: Schedule, loops: Sequence[LoopRV]) -> None:
-    """Bind loops to the axes of blocks, all to one if there are too many for another one."""
-    if any((extent_of(sch, loop) or 0) > MOST_BLOCKS for loop in loops[:-1]):
-        loops = [sch.fuse(*loops)]
-    for loop, axis in zip(reversed(loops), ("x", "y", "z"), strict=False):
-        sch.bind(loop, f"blockIdx.{axis}")
+def _split_tile(
+    sch: Schedule, loop: LoopRV, size: int
+) -> tuple[LoopRV, list[LoopRV], LoopRV, LoopRV]:
+    """Split rows or columns into tiles, perhaps parts of these, threads, and what one computes."""
+    part = min(PART, size // THREADS)
+    if size == THREADS * part:
+        tile, thread, inner = sch.split(loop, [None, THREADS, part])
+        return tile, [], thread, inner
+    tile, virtual, thread, inner = sch.split(loop, [None, size // THREADS // part, THREADS, part])
+    return tile, [virtual], thread, inner
 
 
 def _share(sch: Schedule, copy: Copy, place: LoopRV) -> None:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Final
 
-from tilewright.ir.expr import const_int_value
+from tilewright.ir.expr import Expr, const_int_value
 from tilewright.schedule_rules.nest import (
     DoesNotFitError,
     Nest,
@@ -40,6 +40,9 @@ BLOCK_THREADS: Final = 128
 
 WARP: Final = 32
 """Number of threads that run in step; fewer do not share a reduction."""
+
+MOST_VECTORS: Final = 8
+"""Maximum number of vectors that a matrix is multiplied with at once."""
 
 FEW: Final = 1 << 14
 """Number of results from which on a thread for each keeps a device busy."""
@@ -116,9 +119,10 @@ def _kernel_of_rows(
     sch: Schedule, blocks: Sequence[BlockRV], target: Target
 ) -> tuple[Schedule, list[BlockRV]] | None:
     """A kernel of the last block and those that it needs of the same row."""
-    parts = attempt(sch, partial(_bind_parts, block=blocks[-1], target=target))
-    if parts is not None:
-        return parts, [blocks[-1]]
+    for step in (_bind_parts, _bind_few_rows):
+        alone = attempt(sch, partial(step, block=blocks[-1], target=target))
+        if alone is not None:
+            return alone, [blocks[-1]]
     reductions = [block for block in blocks if _is_along_rows(sch, block)]
     dimensions = [len(plain_nest(sch, block).accesses.spatial) for block in reversed(reductions)]
     for rows in dict.fromkeys(dimensions):
@@ -260,6 +264,42 @@ def _bind_parts(sch: Schedule, block: BlockRV, target: Target) -> None:
     sch.bind(outer, "blockIdx.x")
     sch.bind(sch.split(inner, [None, threads])[1], "threadIdx.x")
     sch.bind(sch.split(sch.get_loops(block)[-1], [None, threads])[1], "threadIdx.x")
+
+
+def _bind_few_rows(sch: Schedule, block: BlockRV, target: Target) -> None:
+    """Multiply a matrix with a few vectors: a block of threads reads its part for all of them."""
+    nest = plain_nest(sch, block)
+    accesses, largest, inner = nest.accesses, nest.largest(), nest.innermost()
+    if not _reduces(nest) or largest is None or inner is None:
+        raise DoesNotFitError("it is no long reduction")
+    few = [v for v in nest.own if not largest.mentions(v) and accesses.extent(v) != 1]
+    others = [var for var in nest.own if var not in few]
+    device = accelerator_of(target)
+    count = accesses.known_count(few)
+    if not few or not others or count is None or count > MOST_VECTORS:
+        raise DoesNotFitError("it is not about a few vectors")
+    if any(_is_read_again(dimension) for dimension in largest.indices):
+        raise DoesNotFitError("elements of windows are read again and again")
+    reduced, vectors = nest.of(accesses.reduction), sch.fuse(*nest.of(few))
+    sch.reorder(*nest.of(others), vectors, *reduced)
+    results = sch.fuse(*nest.of(others))
+    threads = max(min(BLOCK_THREADS, device.threads // count) // WARP, 1) * WARP
+    if nest.reduces_along(inner):
+        place, share = results, sch.fuse(*reduced)
+        shares = [(sch.split(share, [None, threads])[1], "threadIdx.x")]
+    else:
+        place, column = sch.split(results, [None, WARP])
+        longest = nest.loops[max(accesses.reduction, key=accesses.extent)]
+        part = sch.split(longest, [None, max(threads // WARP, 1)])[1]
+        shares = [(column, "threadIdx.x"), (part, "threadIdx.y")]
+    sch.bind(place, "blockIdx.x")
+    for loop, axis in ((vectors, "threadIdx.z"), *shares):
+        sch.bind(loop, axis)
+
+
+def _is_read_again(index: Expr) -> bool:
+    """Whether several iterators count one dimension, as in a window."""
+    return len(set(variables_of(index))) > 1
 
 
 # --- columns --------------------------------------------------------------------------------------

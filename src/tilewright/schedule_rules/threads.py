@@ -17,8 +17,9 @@ from tilewright.schedule_rules.nest import (
     loops_by_iterator,
 )
 from tilewright.schedule_rules.tensor_core_products import tile_product_by_tensor_cores
-from tilewright.schedule_rules.thread_elements import bind_elements, bind_loop, bind_transposition
-from tilewright.schedule_rules.thread_products import tile_product
+from tilewright.schedule_rules.thread_binding import bind_loop, bind_reduction
+from tilewright.schedule_rules.thread_elements import bind_elements, bind_transposition
+from tilewright.schedule_rules.thread_products import split_product, tile_product
 from tilewright.schedule_rules.thread_rows import share_reductions
 from tilewright.target import Target
 from tilewright.tir.expr import IterType
@@ -36,14 +37,13 @@ def schedule_for_threads(sch: Schedule, blocks: Sequence[BlockRV], target: Targe
     sch, left = inline_producers(sch, blocks)
     others: list[BlockRV] = []
     for block in left:  # products first, which take in what is around them
-        for rule in (tile_product_by_tensor_cores, tile_product):
+        for rule in (tile_product_by_tensor_cores, split_product, tile_product):
             tiled = attempt(sch, partial(rule, block=block, target=target))
             if tiled is not None:
+                sch = tiled
                 break
-        if tiled is None:
-            others.append(block)
         else:
-            sch = tiled
+            others.append(block)
     sch, others = share_reductions(sch, others, target)
     for block in others:
         sch = bind_block(sch, block, target)
@@ -56,7 +56,9 @@ def bind_block(sch: Schedule, block: BlockRV, target: Target) -> Schedule:
     What has to run in order, or is in the loops of another block, is done by one thread. A block
     that has gone into a product stays as it is.
     """
-    for step in (bind_transposition, bind_elements, _bind_rows_inside, _bind_one_thread):
+    for step in (
+        bind_transposition, bind_reduction, bind_elements, _bind_rows_inside, _bind_one_thread,
+    ):  # fmt: skip
         found = attempt(sch, partial(step, block=block, target=target))
         if found is not None:
             return found
