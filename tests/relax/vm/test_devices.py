@@ -96,11 +96,15 @@ class Module:
         return c
 
     @R.function
-    def network(x: R.Tensor((2, 3, 8, 8), "float32"), w: R.Tensor((4, 3, 3, 3), "float32")):
+    def network(
+        x: R.Tensor((2, 3, 8, 8), "float32"),
+        w: R.Tensor((4, 3, 3, 3), "float32"),
+        v: R.Tensor((64, 8), "float32"),
+    ):
         with R.dataflow():
             c = R.nn.relu(R.nn.conv2d(x, w, padding=1))
             p = R.nn.max_pool2d(c, pool_size=(2, 2), strides=(2, 2))
-            d = R.matmul(R.reshape(p, (2, 64)), R.ones((64, 8), "float32"))
+            d = R.matmul(R.reshape(p, (2, 64)), v)
             n = R.nn.layer_norm(d, R.ones((8,), "float32"), R.zeros((8,), "float32"), axes=[-1])
             R.output(n)
         return n
@@ -210,7 +214,8 @@ def same(result, expected):
 
 def test_a_network(machine):
     rng = np.random.default_rng(0)
-    inputs = [rng.normal(size=s).astype("float32") for s in ((2, 3, 8, 8), (4, 3, 3, 3))]
+    shapes = (2, 3, 8, 8), (4, 3, 3, 3), (64, 8)
+    inputs = [rng.normal(size=shape).astype("float32") for shape in shapes]
     same(machine["network"](*inputs), evaluate(Module, *inputs, name="network"))
 
 
