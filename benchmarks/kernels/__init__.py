@@ -1,0 +1,1 @@
+"""What the kernels of the default schedule for CUDA devices cost, counted without a device."""
