@@ -67,6 +67,19 @@ def test_rules_for_gpus_bind_loops_to_threads(rule, wanted):
     assert 'thread="threadIdx.x"' in result["matmul"].script()
 
 
+def test_transpositions_have_a_rule():
+    data = te.placeholder((64, 40), name="data")
+    funcs = {
+        "moved": te.compute((40, 64), lambda i, j: data[j, i] + 1, name="moved"),
+        "kept": te.compute((64, 40), lambda i, j: data[i, j] + 1, name="kept"),
+    }
+    mod = tvm.IRModule({name: te.create_prim_func([data, out]) for name, out in funcs.items()})
+    with tvm.target.Target("cuda"):
+        result = dl.ApplyDefaultSchedule(dl.gpu.Transpose())(mod)
+    assert scheduled(result) == {"moved"}
+    assert 'scope="shared"' in result["moved"].script()
+
+
 def test_products_with_a_vector_are_scheduled():
     with tvm.target.Target("llvm"):
         result = tvm.transform.Sequential([dl.ApplyDefaultSchedule(dl.cpu.GEMV())])(module())

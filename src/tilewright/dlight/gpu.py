@@ -15,6 +15,7 @@ from tilewright.dlight.rule import ScheduleRule
 from tilewright.error import TargetError
 from tilewright.schedule_rules.accesses import accesses_of
 from tilewright.schedule_rules.default import default_schedule
+from tilewright.schedule_rules.elementwise import transposed_along
 from tilewright.schedule_rules.eligible import lacks_threads
 from tilewright.schedule_rules.operands import find_contraction
 from tilewright.target import Target
@@ -62,6 +63,16 @@ def _is_reduction(block: Block) -> bool:
     return block.init is not None
 
 
+def _is_transposition(block: Block) -> bool:
+    accesses = accesses_of(block)
+    return block.init is None and any(
+        transposed_along(accesses, var) is not None
+        for store in accesses.stores
+        for var in accesses.spatial
+        if store.stride(var) == 1 and accesses.extents[var] != 1
+    )
+
+
 def _is_any(block: Block) -> bool:
     del block
     return True
@@ -107,9 +118,9 @@ class RMSNorm(GPUScheduleRule):
 
 
 class Transpose(GPUScheduleRule):
-    """Transposes."""
+    """Elements that are read along another dimension than they are written along."""
 
-    is_about = staticmethod(_is_any)
+    is_about = staticmethod(_is_transposition)
 
 
 class Fallback(GPUScheduleRule):

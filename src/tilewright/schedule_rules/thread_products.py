@@ -351,7 +351,6 @@ def _bind_tiles(
     unrolled = min(UNROLLED // results, STEPS)
     k, outer, inner = sch.split(k, [None, STEPS // unrolled, unrolled])
     sch.reorder(*batch, by, bx, *vy, *vx, ty, tx, k, outer, inner, i, j)
-    bind_blocks(sch, [*batch, by, bx])
     for loops, axis in (
         (vy, "vthread.y"),
         (vx, "vthread.x"),
@@ -368,6 +367,8 @@ def _bind_tiles(
         _share(sch, copy, k)
     sch.decompose_reduction(block, k)
     sch.unroll(inner)
+    # Last, since each step is proved again for all loops that are bound.
+    bind_blocks(sch, [*batch, by, bx])
 
 
 def _split_tile(
