@@ -98,6 +98,17 @@ def test_loops_of_different_lengths_inside_of_each_other_are_refused():
         unify_thread_axes(kernel)
 
 
+def test_a_loop_that_each_thread_has_to_run_is_not_shared():
+    @T.prim_func
+    def kernel(A: T.Buffer((8, 8), "float32")):
+        for i in T.thread_binding(8, thread="threadIdx.x"):
+            for j in T.thread_binding(8, thread="threadIdx.x"):
+                A[i, j] = T.float32(0)
+
+    with pytest.raises(LoweringError, match=r"loop j is bound to threadIdx\.x, and what it does"):
+        unify_thread_axes(kernel)
+
+
 def test_blocks_of_different_numbers_are_refused():
     @T.prim_func
     def kernel(A: T.Buffer((8, 8), "float32")):

@@ -243,6 +243,22 @@ def with_pragmas(body: Stmt, loop: For) -> Stmt:
     return body
 
 
+def _require_same_work(outer: For, inner: For) -> None:
+    """Refuse a loop whose iterations each thread has to run, as they are about that thread.
+
+    Raises:
+        KernelError: for a loop inside of one of its axis that uses the iteration of that one.
+    """
+    if outer.loop_var in variables_of(inner.body):
+        raise KernelError(
+            f"loop {inner.loop_var.name} is bound to {tag_of(inner)}, and what it does depends on "
+            f"loop {outer.loop_var.name} around it, which is bound to that axis, too: threads "
+            "share the iterations of the inner loop, and each would need all of them",
+            loops=[inner.loop_var, outer.loop_var],
+            hint="bind it to another axis, or not at all",
+        )
+
+
 def _in_order(loop: For) -> For:
     """A loop around kernels, or of one thread, which nothing else runs at the same time."""
     return loop if loop.kind.is_in_order else loop.replace(kind=ForKind.SERIAL)
@@ -272,6 +288,8 @@ class _Threads(Rewriter):
                     loops=[loop.loop_var, outer.loop_var],
                     hint="give them the same number",
                 )
+            if tag_of(outer) == tag and not is_const_int(axis.extent, 1):
+                _require_same_work(outer, loop)
         self._inside.append(loop)
         body = self(loop.body)
         self._inside.pop()
