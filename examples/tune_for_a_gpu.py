@@ -69,7 +69,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--size", type=int, default=8)
     parser.add_argument("--channels", type=int, default=8)
-    parser.add_argument("--trials", type=int, default=4)
+    parser.add_argument("--trials", type=int, default=2)
     given = parser.parse_args()
     computation = given.channels, given.size
     with tempfile.TemporaryDirectory() as directory:

@@ -26,10 +26,10 @@ SHOWN = {
         "best one is correct",
     ],
     "tune_for_a_gpu.py": [
-        "opencl: the best of 4 takes",
+        "opencl: the best of 2 takes",
         "It computes what numpy does",
         "__local float",
-        "nvidia/nvidia-h100: the best of 4 takes",
+        "nvidia/nvidia-h100: the best of 2 takes",
         ".target sm_90a",
     ],
     "te_matmul.py": ["T.vectorized(32)", "in tiles:", "GFLOP/s, correct"],

@@ -10,7 +10,7 @@ from tests.tune.rule.sketching import (
     sketches_of,
 )
 
-from tilewright import tir
+from tilewright import te, tir, topi
 from tilewright.script import tir as T
 from tilewright.tune.context import TuneContext
 from tilewright.tune.postproc import (
@@ -53,16 +53,23 @@ def test_candidates_compute_the_same(func):
     assert sketches
 
 
+def test_where_the_last_dimensions_are_short_others_have_threads():
+    image, weight = te.placeholder((1, 8, 10, 10)), te.placeholder((8, 8, 3, 3))
+    func = te.create_prim_func([image, weight, topi.nn.conv2d_nchw(image, weight, 1, 0, 1)])
+    sketch = sketches_of(func, ScheduleRule.create("cuda"), "cuda")[0]
+    assert finished(sketch, Postproc.create("cuda"), "cuda")
+
+
 def test_the_sketch_of_a_product_is_accepted():
     (sch,) = sketches_of(matmul(32, 32, 8), ScheduleRule.create("cuda"), GPU)
     assert names_of(sch) == ["A_shared", "B_shared", "C", "C_local"]
     assert finished(sch, Postproc.create("cuda"), GPU)
     assert threads_of(sch, "C_update") == [
-        ("blockIdx.x", 1),
+        ("blockIdx.x", 2),
         ("vthread.x", 1),
         ("threadIdx.x", 64),
     ]
-    assert loops_of(sch, "A_shared")[-2:] == [("thread_binding", 64), ("vectorized", 4)]
+    assert loops_of(sch, "A_shared")[-2:] == [("thread_binding", 64), ("vectorized", 2)]
 
 
 # --- AutoBind -------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -11,6 +12,7 @@ from tilewright.schedule_rules.accesses import BlockAccesses, accesses_of
 from tilewright.schedule_rules.operands import find_contraction
 from tilewright.schedule_rules.tiles import register_tile
 from tilewright.target import Target
+from tilewright.target.accelerator import accelerator_of
 from tilewright.tir.schedule.traces.random_choices import divisors
 from tilewright.tir.stmt import Block, BlockRealize
 from tilewright.tir.transform.machine import Machine
@@ -59,6 +61,9 @@ class TileSizes:
         self._registers = _register_tiles(self._accesses, self._machine, most)
         by_stride = [var for var in _by_stride(self._accesses) if self._accesses.extents[var] != 1]
         self._inner = by_stride[:2]
+        self._of_threads = _thread_tiles(
+            {var: self._accesses.extent(var) for var in by_stride}, accelerator_of(target).threads
+        )
 
     def spatial(self, var: Var, extent: int, parts: int) -> list[int]:
         """Sizes for a loop on a CPU: the rest, ones, a part that stays in a cache, registers."""
@@ -83,11 +88,9 @@ class TileSizes:
             threads: which of them the threads of a block compute.
         """
         sizes = [1] * parts
-        for n, inner in enumerate(self._inner):
-            if var is inner:
-                if threads < parts - 1:
-                    sizes[-1] = divisor_near(extent, THREAD_TILE[n])
-                sizes[threads] = divisor_near(extent // sizes[-1], THREADS[n])
+        sizes[threads], results = self._of_threads.get(var, (1, 1))
+        if threads < parts - 1:
+            sizes[-1] = results
         return with_rest(extent, sizes)
 
     def reduction_of_threads(self, extent: int, parts: int) -> list[int]:
@@ -95,6 +98,28 @@ class TileSizes:
         sizes = [1] * parts
         sizes[min(1, parts - 1)] = divisor_near(extent, min(self._most, THREAD_STEPS))
         return with_rest(extent, sizes)
+
+
+def _thread_tiles(extents: Mapping[Var, int], most: int) -> dict[Var, tuple[int, int]]:
+    """How many threads each iterator has, and how many results each of them.
+
+    Where the innermost dimensions are short, others have the threads that are left.
+
+    Args:
+        extents: of the spatial iterators, the innermost first.
+        most: maximum number of threads.
+    """
+    found: dict[Var, tuple[int, int]] = {}
+    left, tiles = min(math.prod(THREADS), most), list(THREAD_TILE)
+    for number, (var, extent) in enumerate(extents.items()):
+        wanted = min(THREADS[number], left) if number < len(THREADS) else left
+        threads = divisor_near(extent, wanted)
+        results = divisor_near(extent // threads, tiles[0]) if tiles else 1
+        left //= threads
+        if results > 1:
+            tiles.pop(0)
+        found[var] = threads, results
+    return found
 
 
 def with_rest(extent: int, sizes: list[int]) -> list[int]:
