@@ -17,7 +17,7 @@ from tilewright.tune.rule import ScheduleRule
         ("llvm -mtriple=aarch64-linux-gnu -mattr=+neon,+dotprod", "dotprod"),
         ("llvm -mtriple=aarch64-linux-gnu", "llvm"),
         ("c", "c"),
-        ("cuda", "cuda"),
+        ("cuda", "cuda-tensorcore"),
         ("opencl", "opencl"),
     ],
 )

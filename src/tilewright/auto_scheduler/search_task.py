@@ -129,6 +129,7 @@ class SearchTask:
 
         if not isinstance(tuning_options, TuningOptions):
             raise ArgumentError(f"SearchTask.tune: expected TuningOptions, got {tuning_options!r}")
+        tuning_options.check_target(self.target)
         if search_policy is None:
             model = XGBModel(adaptive_training=adaptive_training)
             search_policy = SketchPolicy(self, model, verbose=tuning_options.verbose)

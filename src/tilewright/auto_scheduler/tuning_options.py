@@ -59,6 +59,15 @@ class TuningOptions:
         self.builder, self.runner = builder, runner
         self.measure_callbacks = MeasureCallback.create(measure_callbacks or [])
 
+    def check_target(self, target: Target) -> None:
+        """Refuse a target whose code does not run where it would be measured.
+
+        Raises:
+            TargetError: if this is one.
+        """
+        if self.runner == "local" or isinstance(self.runner, LocalRunner):
+            require_measurable(target)
+
     def for_tuner(
         self, cost_model: CostModel | None, database: Database, targets: Iterable[Target]
     ) -> TuneOptions:
@@ -78,9 +87,8 @@ class TuningOptions:
                 "TuningOptions: num_measure_trials is 0, so nothing would be measured; 64 are "
                 "enough for an operator. Without measuring, tvm.build gives the default schedule"
             )
-        if self.runner == "local" or isinstance(self.runner, LocalRunner):
-            for target in targets:
-                require_measurable(target)
+        for target in targets:
+            self.check_target(target)
         given: dict[str, Any] = {"builder": self.builder, "runner": self.runner}
         return TuneOptions(
             max_trials_global=self.num_measure_trials,

@@ -61,7 +61,8 @@ def test_a_tiled_product():
         'for i_outer in T.thread_binding(2, thread="blockIdx.y"):',
         'for j_inner_outer in T.thread_binding(4, thread="threadIdx.x"):',
         'C_local = T.allocate([8], "float32", "local")',
-        'A_shared = T.allocate([32], "float32", "shared")',
+        'T.allocate([64], "float32", "shared") as A_shared',  # two buffers
+        'B_shared = T.allocate([32], "float32", "shared")',
         'A_shared_local = T.allocate([4], "float32", "local")',
         'B_shared_local = T.allocate([2], "float32", "local")',
         'for ax0_ax1_fused_outer in T.thread_binding(2, thread="threadIdx.y"):',

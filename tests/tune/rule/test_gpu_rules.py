@@ -65,11 +65,11 @@ def test_the_sketch_of_a_product_is_accepted():
     assert names_of(sch) == ["A_shared", "B_shared", "C", "C_local"]
     assert finished(sch, Postproc.create("cuda"), GPU)
     assert threads_of(sch, "C_update") == [
-        ("blockIdx.x", 2),
+        ("blockIdx.x", 1),
         ("vthread.x", 1),
         ("threadIdx.x", 64),
     ]
-    assert loops_of(sch, "A_shared")[-2:] == [("thread_binding", 64), ("vectorized", 2)]
+    assert loops_of(sch, "A_shared")[-2:] == [("thread_binding", 64), ("vectorized", 4)]
 
 
 # --- AutoBind -------------------------------------------------------------------------------------

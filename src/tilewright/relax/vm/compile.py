@@ -127,11 +127,16 @@ class GraphPrograms:
     reasons: dict[GlobalVar, str] = field(default_factory=dict)
 
 
-def graph_programs(module: IRModule, placement: Placement) -> GraphPrograms:
+def graph_programs(module: IRModule, placement: Placement | None = None) -> GraphPrograms:
     """The programs of those graph functions of `module` that can be compiled.
 
     A function that calls one that cannot be compiled cannot be compiled either.
+
+    Args:
+        module: the graphs and their kernels.
+        placement: where they run; on the host by default.
     """
+    placement = placement or Placement(Target("llvm"))
     found = GraphPrograms(DeviceKernels(module, placement))
     functions = {v: f for v, f in module.functions.items() if isinstance(f, Function)}
     signatures: dict[GlobalVar, Signature] = {}

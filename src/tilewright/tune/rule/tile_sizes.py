@@ -88,9 +88,10 @@ class TileSizes:
             threads: which of them the threads of a block compute.
         """
         sizes = [1] * parts
-        sizes[threads], results = self._of_threads.get(var, (1, 1))
+        wanted, results = self._of_threads.get(var, (1, 1))
         if threads < parts - 1:
-            sizes[-1] = results
+            sizes[-1] = divisor_near(extent, results)  # a loop over tiles is shorter
+        sizes[threads] = divisor_near(extent // sizes[-1], wanted)
         return with_rest(extent, sizes)
 
     def reduction_of_threads(self, extent: int, parts: int) -> list[int]:
@@ -113,8 +114,8 @@ def _thread_tiles(extents: Mapping[Var, int], most: int) -> dict[Var, tuple[int,
     left, tiles = min(math.prod(THREADS), most), list(THREAD_TILE)
     for number, (var, extent) in enumerate(extents.items()):
         wanted = min(THREADS[number], left) if number < len(THREADS) else left
-        threads = divisor_near(extent, wanted)
-        results = divisor_near(extent // threads, tiles[0]) if tiles else 1
+        results = divisor_near(extent, tiles[0]) if tiles else 1
+        threads = divisor_near(extent // results, wanted)
         left //= threads
         if results > 1:
             tiles.pop(0)

@@ -64,7 +64,7 @@ def test_registers_are_estimated(name):
 @requires_nvrtc
 def test_halves_are_converted_by_instructions():
     assembly = kernels(PROGRAMS["half_product"]().func).get_source("ptx")
-    assert "cvt.f32.f16" in assembly
+    assert "cvt.rn.f16.f32" in assembly
 
 
 def test_forms_of_sources():

@@ -22,6 +22,7 @@ from tilewright.tir.stmt import (
     Stmt,
 )
 from tilewright.tir.transform.building.statements import statements
+from tilewright.tir.transform.software_pipeline.annotations import DOUBLE_BUFFER
 
 
 def allocates(root: Stmt) -> bool:
@@ -93,6 +94,8 @@ class MemoryUses:
             self.escaped.update(a.buffer.data for a in node.args if isinstance(a, BufferLoad))
         elif isinstance(node, (Prefetch, BufferRealize)):
             self.escaped.add(node.buffer.data)
+        elif isinstance(node, AttrStmt) and node.attr_key == DOUBLE_BUFFER:
+            pass  # it only says how many there are
         elif isinstance(node, AttrStmt) and isinstance(node.node, (Var, Buffer)):
             self.escaped.add(node.node if isinstance(node.node, Var) else node.node.data)
 
