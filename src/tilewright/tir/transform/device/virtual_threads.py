@@ -16,10 +16,11 @@ each other avoid conflicts of memory banks, see the paper on TVM (OSDI 2018), se
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tilewright.ir.expr import Expr, Var
-from tilewright.ir.rewrite import Rewriter, walk
+from tilewright.ir.rewrite import Rewriter, Visitor, walk
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import (
@@ -27,12 +28,14 @@ from tilewright.tir.stmt import (
     AttrStmt,
     BufferStore,
     DeclBuffer,
+    Evaluate,
     For,
     ForKind,
     IfThenElse,
     LetStmt,
     SeqStmt,
     Stmt,
+    While,
     seq,
 )
 from tilewright.tir.substitute import BufferRewriter, substitute
@@ -67,15 +70,72 @@ class _Injection(Rewriter):
 
 def _own_memory(loop: For) -> frozenset[Var]:
     """The allocations in a loop in which virtual threads have different elements, or values."""
-    inside = list(statements(loop.body))
-    allocated = {stmt.buffer_var for stmt in inside if isinstance(stmt, Allocate)}
-    stores = [s for s in inside if isinstance(s, BufferStore) and s.buffer.data in allocated]
     own: frozenset[Var] = frozenset()
     while True:
-        found = own | {store.buffer.data for store in stores if _depends(store, loop, own)}
-        if found == own:
+        finder = _DependentStores(loop, own)
+        finder.visit(loop.body)
+        if finder.own == own:
             return own
-        own = found
+        own = finder.own
+
+
+class _DependentStores(Visitor):
+    """Finds the memory that is allocated in a loop and written depending on the virtual thread.
+
+    A store depends on it by its indices and its value, by the variables in them, and by the
+    branches and loops around it, which say whether and how often it runs.
+    """
+
+    def __init__(self, loop: For, own: frozenset[Var]) -> None:
+        self._loop, self._known = loop, own
+        self._allocated: set[Var] = set()
+        self._variables: set[Var] = set()
+        """Those of definitions whose values depend on the virtual thread."""
+        self._is_dependent = False
+        self.own = own
+
+    def _depends(self, node: Stmt | Expr) -> bool:
+        return _depends(node, self._loop, self._known) or any(
+            part in self._variables for part in walk(node)
+        )
+
+    def _under(self, deciding: Sequence[Expr], *bodies: Stmt | None) -> None:
+        """Visit what runs as some expressions decide."""
+        outer = self._is_dependent
+        self._is_dependent = outer or any(map(self._depends, deciding))
+        for body in bodies:
+            if body is not None:
+                self.visit(body)
+        self._is_dependent = outer
+
+    def Allocate(self, stmt: Allocate) -> None:
+        self._allocated.add(stmt.buffer_var)
+        self.visit(stmt.body)
+
+    def LetStmt(self, let: LetStmt) -> None:
+        if self._is_dependent or self._depends(let.value):
+            self._variables.add(let.var)
+        self.visit(let.body)
+
+    def For(self, loop: For) -> None:
+        self._under((loop.min, loop.extent), loop.body)
+
+    def While(self, loop: While) -> None:
+        self._under((loop.condition,), loop.body)
+
+    def IfThenElse(self, stmt: IfThenElse) -> None:
+        self._under((stmt.condition,), stmt.then_case, stmt.else_case)
+
+    def BufferStore(self, store: BufferStore) -> None:
+        if store.buffer.data in self._allocated and (self._is_dependent or self._depends(store)):
+            self.own |= {store.buffer.data}
+
+    def Evaluate(self, stmt: Evaluate) -> None:
+        # A call may write what it has a pointer to.
+        parts = walk(stmt.value)
+        pointers = {part for part in parts if isinstance(part, Var) and part in self._allocated}
+        if pointers and (self._is_dependent or self._depends(stmt.value)):
+            self.own |= pointers
 
 
 def _depends(stmt: Stmt | Expr, loop: For, own: frozenset[Var]) -> bool:
@@ -89,12 +149,17 @@ def _depends(stmt: Stmt | Expr, loop: For, own: frozenset[Var]) -> bool:
 
 
 def _is_compact(loop: For, memory: Var) -> bool:
-    """Whether memory is accessed by compact buffers, which can get a dimension."""
-    return all(
-        node.buffer.is_compact()
-        for node in walk(loop.body)
-        if isinstance(node, (BufferLoad, BufferStore, DeclBuffer)) and node.buffer.data is memory
-    )
+    """Whether memory is only accessed by compact buffers, which can get a dimension."""
+    for node in walk(loop.body):
+        if node is memory:
+            return False  # a pointer to all of it
+        if (
+            isinstance(node, (BufferLoad, BufferStore, DeclBuffer))
+            and node.buffer.data is memory
+            and not node.buffer.is_compact()
+        ):
+            return False
+    return True
 
 
 class _Widened(BufferRewriter):
