@@ -148,6 +148,7 @@ def _reductions(device: Target) -> list[Pass]:
 def _kernels(device: Target) -> list[Pass]:
     """From loops over blocks and threads to kernels."""
     from tilewright.tir.transform.device.passes import (
+        AssignThreadMemory,
         InjectVirtualThread,
         LowerFragments,
         LowerWarpMemory,
@@ -157,6 +158,7 @@ def _kernels(device: Target) -> list[Pass]:
     )
 
     return [
+        AssignThreadMemory(),  # scopes say who has memory
         UnifyThreadBinding(),  # what threads share has its place and its size
         InjectVirtualThread(),  # before ThreadSync: what is done once needs one barrier
         LowerWarpMemory(),  # before ThreadSync: what threads exchange needs none

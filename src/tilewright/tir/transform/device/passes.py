@@ -19,11 +19,15 @@ from tilewright.tir.transform.device.large_memory import move_large_memory
 from tilewright.tir.transform.device.lower_warp_memory import lower_warp_memory
 from tilewright.tir.transform.device.split_kernels import split_kernels
 from tilewright.tir.transform.device.thread_axes import unify_thread_axes
+from tilewright.tir.transform.device.thread_memory import assign_thread_memory
 from tilewright.tir.transform.device.vector_accesses import lower_vectors
 from tilewright.tir.transform.device.vector_loops import vectorize_kernels
 from tilewright.tir.transform.device.virtual_threads import inject_virtual_threads
 from tilewright.tir.transform.passes import pass_of
 
+AssignThreadMemory = pass_of(
+    "AssignThreadMemory", assign_thread_memory, necessary="threads have memory of their own"
+)
 UnifyThreadBinding = pass_of(
     "UnifyThreadBinding", unify_thread_axes, necessary="a device runs kernels"
 )
