@@ -9,6 +9,7 @@ pip comes from the system's pip, or from the distribution's package.
 
 from __future__ import annotations
 
+import ctypes.util
 import importlib.util
 import os
 import shutil
@@ -20,6 +21,9 @@ ROOT = Path(__file__).resolve().parent.parent
 MINIMUM = (3, 10)
 TORCH_FOR_CPUS = "https://download.pytorch.org/whl/cpu"
 """An index of torch without CUDA, which is gigabytes smaller."""
+
+BENCHMARKS = "requirements-bench.lock"
+"""What the benchmarks need, torch on the GPU among it if there is one."""
 
 
 def run(*command: str | Path) -> bool:
@@ -59,11 +63,19 @@ def create(venv: Path) -> None:
     )
 
 
+def has_nvidia_driver() -> bool:
+    """Whether this machine has a GPU that torch can use."""
+    return ctypes.util.find_library("cuda") is not None
+
+
 def install_torch(pip: tuple[str | Path, ...], lock: Path) -> None:
     """If the lock file asks for torch, get it for CPUs, if that can be had.
 
-    Where it cannot, installing the lock file gets it from the usual index.
+    Where it cannot, and for benchmarks on a machine with a GPU, installing the lock file gets it
+    from the usual index, with CUDA.
     """
+    if has_nvidia_driver() and lock.name == BENCHMARKS:
+        return
     for line in lock.read_text().splitlines():
         if line.startswith("torch=="):
             run(*pip, "--no-deps", "--retries", "1", "--extra-index-url", TORCH_FOR_CPUS, line)

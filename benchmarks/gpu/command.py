@@ -61,9 +61,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
             request = Request(name, device, sizes, trials, options.rounds)
             records.append(in_a_process(request, options.limit))
             console.print(row_text(records[-1]), highlight=False)
+            if options.output:  # what is there stays, whatever becomes of the others
+                text = json.dumps([asdict(record) for record in records], indent=1)
+                options.output.write_text(text)
     console.print(as_table(records))
-    if options.output:
-        options.output.write_text(json.dumps([asdict(record) for record in records], indent=1))
     if any("WRONG" in record.problem for record in records):
         raise SystemExit("a result is wrong")
 
