@@ -198,6 +198,16 @@ def reversed_sums():
     return tvm.build(s, [a, c], target="cuda")
 
 
+def test_kernels_of_a_module_are_compiled_together(api):
+    module = reversed_sums()
+    array, result = (tvm.nd.array(np.ones(40, "float32"), tvm.cuda(0)) for _ in range(2))
+    module(array, result)
+    assert result.numpy().tolist() == [3] * 40
+    calls = [name for name, _ in api.calls]
+    assert calls.count("cuModuleLoadDataEx") == 1
+    assert calls.count("cuModuleGetFunction") == 2
+
+
 def test_memory_between_kernels_is_given_back(api):
     arrays = [tvm.nd.array(np.arange(300, dtype="float32"), tvm.cuda(1)) for _ in range(2)]
     before = tvm.cuda(1).memory_in_use

@@ -245,14 +245,14 @@ static int image_of(struct Kind *kind, int32_t device, const char *source, const
               "(tilewright[cuda]), which compiles them to PTX");
 }
 
-static int cuda_compile(struct Kind *kind, int32_t device, const char *source,
-                        const char *compiled, const char *name, void **function) {
+static int cuda_build(struct Kind *kind, int32_t device, const char *source,
+                      const char *compiled, void **module) {
   const char *image = NULL;
   if (image_of(kind, device, source, compiled, &image) || use(kind, device)) return FAILED;
   char log[2000] = "";
   int32_t options[2] = {JIT_ERROR_LOG_BUFFER, JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-  void *values[2] = {log, (void *)sizeof log}, *module = NULL;
-  int32_t status = cuda(kind)->cuModuleLoadDataEx(&module, image, 2, options, values);
+  void *values[2] = {log, (void *)sizeof log};
+  int32_t status = cuda(kind)->cuModuleLoadDataEx(module, image, 2, options, values);
   if (status) {
     const char *error = NULL;
     cuda(kind)->cuGetErrorName(status, &error);
@@ -260,6 +260,12 @@ static int cuda_compile(struct Kind *kind, int32_t device, const char *source,
     return FAIL("the driver cannot load the kernels: %s (%d): %s", error ? error : "an error",
                 status, log);
   }
+  return OK;
+}
+
+static int cuda_find(struct Kind *kind, int32_t device, void *module, const char *name,
+                     void **function) {
+  if (use(kind, device)) return FAILED;
   return CUDA_CALL(kind, cuModuleGetFunction, function, module, name);
 }
 
@@ -385,4 +391,4 @@ static void cuda_describe(struct Kind *kind, int32_t device, char *name, size_t 
 static const struct Driver CUDA = {
     "CUDA", "cuda", cuda_load, cuda_open, cuda_allocate, cuda_release, cuda_device_of, cuda_copy,
     cuda_synchronize, cuda_create_stream, cuda_destroy_stream, cuda_wait, cuda_record,
-    cuda_elapsed, cuda_compile, cuda_launch, cuda_property, cuda_describe};
+    cuda_elapsed, cuda_build, cuda_find, cuda_launch, cuda_property, cuda_describe};

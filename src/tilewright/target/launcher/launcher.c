@@ -437,30 +437,58 @@ static int device_of_arguments(struct Kind *kind, int32_t type, const struct Lau
   return OK;
 }
 
-static struct Kernel **kernel_slot(struct Kind *kind, int32_t device, uint64_t key) {
-  struct Kernel **at = &kind->kernels[(key ^ key >> 32) % KERNEL_BUCKETS];
+static struct Built **slot_of(struct BuiltTable *table, int32_t device, uint64_t key) {
+  struct Built **at = &table->buckets[(key ^ key >> 32) % BUCKETS];
   while (*at && ((*at)->key != key || (*at)->device != device)) at = &(*at)->next;
   return at;
 }
 
-/* A kernel as the driver has it, which is compiled when it is started first. */
+/* What was built before, or NULL. */
+static void *built_before(struct BuiltTable *table, int32_t device, uint64_t key) {
+  lock();
+  struct Built *found = *slot_of(table, device, key);
+  unlock();
+  return found ? found->handle : NULL;
+}
+
+/* Keep what was built: that, or what another thread has built meanwhile; NULL after an error. */
+static void *keep_built(struct BuiltTable *table, int32_t device, uint64_t key, void *handle) {
+  struct Built *built = calloc(1, sizeof *built);
+  if (!built) return FAIL_AS("MemoryError", "no memory is left on the host"), NULL;
+  *built = (struct Built){key, device, handle, NULL};
+  lock();
+  struct Built **slot = slot_of(table, device, key);
+  if (!*slot) {
+    *slot = built;
+    built = NULL;
+  }
+  handle = (*slot)->handle;
+  unlock();
+  free(built);
+  return handle;
+}
+
+/* FNV-1a. */
+static uint64_t digest_of(const char *text) {
+  uint64_t digest = 0xcbf29ce484222325;
+  for (; *text; ++text) digest = (digest ^ (uint8_t)*text) * 0x100000001b3;
+  return digest;
+}
+
+/* A kernel as the driver has it. Its source, which has other kernels, too, is compiled once. */
 static void *function_of(struct Kind *kind, int32_t type, int32_t device, uint64_t key,
                          const char *source, const char *image, const char *name) {
-  lock();
-  struct Kernel *kernel = *kernel_slot(kind, device, key);
-  unlock();
-  if (kernel) return kernel->function;
-  void *function = NULL;
-  if (driver_of(type)->compile(kind, device, source, image, name, &function)) return NULL;
-  kernel = calloc(1, sizeof *kernel);
-  if (!kernel) return FAIL_AS("MemoryError", "no memory is left on the host"), NULL;
-  *kernel = (struct Kernel){key, device, function, NULL};
-  lock();
-  struct Kernel **slot = kernel_slot(kind, device, key);
-  if (!*slot) *slot = kernel;
-  function = (*slot)->function; /* another thread may have been first */
-  unlock();
-  return function;
+  void *function = built_before(&kind->kernels, device, key);
+  if (function) return function;
+  const struct Driver *driver = driver_of(type);
+  uint64_t digest = digest_of(source);
+  void *program = built_before(&kind->programs, device, digest);
+  if (!program) {
+    if (driver->build(kind, device, source, image, &program)) return NULL;
+    program = keep_built(&kind->programs, device, digest, program);
+  }
+  if (!program || driver->find(kind, device, program, name, &function)) return NULL;
+  return keep_built(&kind->kernels, device, key, function);
 }
 
 /* Start a kernel. The arguments are: the type of devices; a number that is the kernel's own, whatever

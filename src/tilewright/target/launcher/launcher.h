@@ -56,7 +56,7 @@ static int report(const char *kind, const char *message);
 
 /* --- state ------------------------------------------------------------------------------------ */
 
-enum { MOST_DEVICES = 16, SIZE_CLASSES = 192, KERNEL_BUCKETS = 1024, MOST_FUNCTIONS = 40 };
+enum { MOST_DEVICES = 16, SIZE_CLASSES = 192, MOST_FUNCTIONS = 40 };
 
 /* A part of an OpenCL buffer that a kernel was given. */
 struct View {
@@ -84,11 +84,17 @@ struct Device {
   uint64_t bytes_kept, most_kept, bytes_in_use;
 };
 
-struct Kernel {
+/* What a driver made of a source, or a kernel of that. */
+struct Built {
   uint64_t key;
   int32_t device;
-  void *function;
-  struct Kernel *next;
+  void *handle;
+  struct Built *next;
+};
+
+enum { BUCKETS = 1024 };
+struct BuiltTable {
+  struct Built *buckets[BUCKETS];
 };
 
 /* The devices of one type. */
@@ -101,10 +107,10 @@ struct Kind {
   struct Block **blocks; /* in use or kept, by address */
   size_t num_blocks, room;
   uint64_t next_address; /* OpenCL */
-  struct Kernel *kernels[KERNEL_BUCKETS];
+  struct BuiltTable programs, kernels;
 };
 
-enum { LAYOUT = 1 }; /* of this structure: another one cannot be shared */
+enum { LAYOUT = 2 }; /* of this structure: another one cannot be shared */
 
 /* All that lasts. Libraries of a process share it, see `devices`. */
 struct Devices {
@@ -157,9 +163,10 @@ struct Driver {
   int (*record)(struct Kind *, int32_t device, void *stream, void **event);
   int (*elapsed)(struct Kind *, int32_t device, void *from, void *to, int64_t *time);
 
-  /* A kernel of a source; without the lock. */
-  int (*compile)(struct Kind *, int32_t device, const char *source, const char *image,
-                 const char *name, void **function);
+  /* A program of a source, and a kernel of it; without the lock. */
+  int (*build)(struct Kind *, int32_t device, const char *source, const char *image,
+               void **program);
+  int (*find)(struct Kind *, int32_t device, void *program, const char *name, void **function);
   int (*launch)(struct Kind *, int32_t device, void *stream, void *function,
                 const struct Launch *);
 

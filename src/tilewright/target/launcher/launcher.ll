@@ -1,9 +1,10 @@
 ; Made from launcher.c by `make launcher`: change that.
 
 %struct.Devices = type { i64, [8 x i64], [2 x ptr] }
-%struct.Kind = type { i32, i32, [512 x i8], [40 x ptr], [16 x %struct.Device], ptr, i64, i64, i64, [1024 x ptr] }
+%struct.Kind = type { i32, i32, [512 x i8], [40 x ptr], [16 x %struct.Device], ptr, i64, i64, i64, %struct.BuiltTable, %struct.BuiltTable }
 %struct.Device = type { ptr, ptr, ptr, ptr, [192 x ptr], i64, i64, i64 }
-%struct.Driver = type { ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr }
+%struct.BuiltTable = type { [1024 x ptr] }
+%struct.Driver = type { ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr }
 %struct.anon.1 = type { i32, i32 }
 %struct.TilewrightValue = type { i32, i32, %union.anon }
 %union.anon = type { i64 }
@@ -22,10 +23,10 @@
 @constinit.8 = private unnamed_addr constant [3 x i64] [i64 1, i64 1, i64 1], align 8
 @shared = internal unnamed_addr global ptr null, align 8
 @.str.9 = private unnamed_addr constant [19 x i8] c"tilewright.devices\00", align 1
-@own = internal global %struct.Devices { i64 1, [8 x i64] zeroinitializer, [2 x ptr] [ptr @own_kinds, ptr getelementptr (i8, ptr @own_kinds, i64 34536)] }, align 8
+@own = internal global %struct.Devices { i64 2, [8 x i64] zeroinitializer, [2 x ptr] [ptr @own_kinds, ptr getelementptr (i8, ptr @own_kinds, i64 42728)] }, align 8
 @own_kinds = internal global [2 x %struct.Kind] zeroinitializer, align 16
-@OPENCL = internal constant %struct.Driver { ptr @.str.10, ptr @.str.11, ptr @opencl_load, ptr @opencl_open, ptr @opencl_allocate, ptr @opencl_release, ptr @opencl_device_of, ptr @opencl_copy, ptr @opencl_synchronize, ptr @opencl_create_stream, ptr @opencl_destroy_stream, ptr @opencl_wait, ptr @opencl_record, ptr @opencl_elapsed, ptr @opencl_compile, ptr @opencl_launch, ptr @opencl_property, ptr @opencl_describe }, align 8
-@CUDA = internal constant %struct.Driver { ptr @.str.67, ptr @.str.68, ptr @cuda_load, ptr @cuda_open, ptr @cuda_allocate, ptr @cuda_release, ptr @cuda_device_of, ptr @cuda_copy, ptr @cuda_synchronize, ptr @cuda_create_stream, ptr @cuda_destroy_stream, ptr @cuda_wait, ptr @cuda_record, ptr @cuda_elapsed, ptr @cuda_compile, ptr @cuda_launch, ptr @cuda_property, ptr @cuda_describe }, align 8
+@OPENCL = internal constant %struct.Driver { ptr @.str.10, ptr @.str.11, ptr @opencl_load, ptr @opencl_open, ptr @opencl_allocate, ptr @opencl_release, ptr @opencl_device_of, ptr @opencl_copy, ptr @opencl_synchronize, ptr @opencl_create_stream, ptr @opencl_destroy_stream, ptr @opencl_wait, ptr @opencl_record, ptr @opencl_elapsed, ptr @opencl_build, ptr @opencl_find, ptr @opencl_launch, ptr @opencl_property, ptr @opencl_describe }, align 8
+@CUDA = internal constant %struct.Driver { ptr @.str.68, ptr @.str.69, ptr @cuda_load, ptr @cuda_open, ptr @cuda_allocate, ptr @cuda_release, ptr @cuda_device_of, ptr @cuda_copy, ptr @cuda_synchronize, ptr @cuda_create_stream, ptr @cuda_destroy_stream, ptr @cuda_wait, ptr @cuda_record, ptr @cuda_elapsed, ptr @cuda_build, ptr @cuda_find, ptr @cuda_launch, ptr @cuda_property, ptr @cuda_describe }, align 8
 @.str.10 = private unnamed_addr constant [7 x i8] c"OpenCL\00", align 1
 @.str.11 = private unnamed_addr constant [7 x i8] c"opencl\00", align 1
 @.str.12 = private unnamed_addr constant [26 x i8] c"TILEWRIGHT_OPENCL_LIBRARY\00", align 1
@@ -77,128 +78,130 @@
 @.str.56 = private unnamed_addr constant [64 x i8] c"0x%lx is no address of an OpenCL device that this library knows\00", align 1
 @.str.57 = private unnamed_addr constant [41 x i8] c"clCreateProgramWithSource fails: %s (%d)\00", align 1
 @.str.58 = private unnamed_addr constant [16 x i8] c"-cl-opt-disable\00", align 1
-@.str.59 = private unnamed_addr constant [33 x i8] c"the program has no kernel %s: %s\00", align 1
+@.str.59 = private unnamed_addr constant [5 x i8] c"pocl\00", align 1
+@forget_unrolling.PRAGMA = internal constant [15 x i8] c"#pragma unroll\00", align 1
 @.str.60 = private unnamed_addr constant [6 x i8] c"error\00", align 1
 @.str.61 = private unnamed_addr constant [64 x i8] c"the OpenCL compiler refuses the kernels: line %ld: %.*s\0A%.3000s\00", align 1
-@.str.62 = private unnamed_addr constant [135 x i8] c"%s: argument %u begins at byte %lu of its memory, and kernels of the device take memory from multiples of %lu bytes on; copy the array\00", align 1
-@.str.63 = private unnamed_addr constant [67 x i8] c"; a block takes %lu bytes of shared memory, and the device has %lu\00", align 1
-@.str.64 = private unnamed_addr constant [70 x i8] c"; a block has %lu threads, and the device runs at most %lu of a block\00", align 1
-@.str.65 = private unnamed_addr constant [78 x i8] c"; a block has %lu threads, and the registers of the device are enough for %lu\00", align 1
-@.str.66 = private unnamed_addr constant [98 x i8] c"%s: cannot be started with (%lu, %lu, %lu) blocks of (%lu, %lu, %lu) threads: %s fails: %s (%d)%s\00", align 1
-@.str.67 = private unnamed_addr constant [5 x i8] c"CUDA\00", align 1
-@.str.68 = private unnamed_addr constant [5 x i8] c"cuda\00", align 1
-@CUDA_LIBRARIES.rel = internal unnamed_addr constant [2 x i32] [i32 trunc (i64 sub (i64 ptrtoint (ptr @.str.73 to i64), i64 ptrtoint (ptr @CUDA_LIBRARIES.rel to i64)) to i32), i32 trunc (i64 sub (i64 ptrtoint (ptr @.str.74 to i64), i64 ptrtoint (ptr @CUDA_LIBRARIES.rel to i64)) to i32)], align 4
-@.str.69 = private unnamed_addr constant [50 x i8] c"libcuda.so.1 is not here: install NVIDIA's driver\00", align 1
-@CUDA_NAMES = internal unnamed_addr constant [32 x ptr] [ptr @.str.75, ptr @.str.76, ptr @.str.77, ptr @.str.78, ptr @.str.79, ptr @.str.80, ptr @.str.81, ptr @.str.82, ptr @.str.83, ptr @.str.84, ptr @.str.85, ptr @.str.86, ptr @.str.87, ptr @.str.88, ptr @.str.89, ptr @.str.90, ptr @.str.91, ptr @.str.92, ptr @.str.93, ptr @.str.94, ptr @.str.95, ptr @.str.96, ptr @.str.97, ptr @.str.98, ptr @.str.99, ptr @.str.100, ptr @.str.101, ptr @.str.102, ptr @.str.103, ptr @.str.104, ptr @.str.105, ptr @.str.106], align 16
-@.str.70 = private unnamed_addr constant [35 x i8] c"the driver is too old: it lacks %s\00", align 1
-@.str.71 = private unnamed_addr constant [36 x i8] c"the driver finds no device: %s (%d)\00", align 1
-@.str.72 = private unnamed_addr constant [9 x i8] c"an error\00", align 1
-@.str.73 = private unnamed_addr constant [13 x i8] c"libcuda.so.1\00", align 1
-@.str.74 = private unnamed_addr constant [11 x i8] c"libcuda.so\00", align 1
-@.str.75 = private unnamed_addr constant [7 x i8] c"cuInit\00", align 1
-@.str.76 = private unnamed_addr constant [15 x i8] c"cuGetErrorName\00", align 1
-@.str.77 = private unnamed_addr constant [17 x i8] c"cuGetErrorString\00", align 1
-@.str.78 = private unnamed_addr constant [17 x i8] c"cuDeviceGetCount\00", align 1
-@.str.79 = private unnamed_addr constant [12 x i8] c"cuDeviceGet\00", align 1
-@.str.80 = private unnamed_addr constant [16 x i8] c"cuDeviceGetName\00", align 1
-@.str.81 = private unnamed_addr constant [20 x i8] c"cuDeviceTotalMem_v2\00", align 1
-@.str.82 = private unnamed_addr constant [21 x i8] c"cuDeviceGetAttribute\00", align 1
-@.str.83 = private unnamed_addr constant [25 x i8] c"cuDevicePrimaryCtxRetain\00", align 1
-@.str.84 = private unnamed_addr constant [16 x i8] c"cuCtxSetCurrent\00", align 1
-@.str.85 = private unnamed_addr constant [17 x i8] c"cuCtxSynchronize\00", align 1
-@.str.86 = private unnamed_addr constant [14 x i8] c"cuMemAlloc_v2\00", align 1
-@.str.87 = private unnamed_addr constant [13 x i8] c"cuMemFree_v2\00", align 1
-@.str.88 = private unnamed_addr constant [16 x i8] c"cuMemGetInfo_v2\00", align 1
-@.str.89 = private unnamed_addr constant [21 x i8] c"cuMemcpyHtoDAsync_v2\00", align 1
-@.str.90 = private unnamed_addr constant [21 x i8] c"cuMemcpyDtoHAsync_v2\00", align 1
-@.str.91 = private unnamed_addr constant [14 x i8] c"cuMemcpyAsync\00", align 1
-@.str.92 = private unnamed_addr constant [22 x i8] c"cuPointerGetAttribute\00", align 1
-@.str.93 = private unnamed_addr constant [15 x i8] c"cuStreamCreate\00", align 1
-@.str.94 = private unnamed_addr constant [19 x i8] c"cuStreamDestroy_v2\00", align 1
-@.str.95 = private unnamed_addr constant [20 x i8] c"cuStreamSynchronize\00", align 1
-@.str.96 = private unnamed_addr constant [18 x i8] c"cuStreamWaitEvent\00", align 1
-@.str.97 = private unnamed_addr constant [14 x i8] c"cuEventCreate\00", align 1
-@.str.98 = private unnamed_addr constant [14 x i8] c"cuEventRecord\00", align 1
-@.str.99 = private unnamed_addr constant [19 x i8] c"cuEventSynchronize\00", align 1
-@.str.100 = private unnamed_addr constant [19 x i8] c"cuEventElapsedTime\00", align 1
-@.str.101 = private unnamed_addr constant [18 x i8] c"cuEventDestroy_v2\00", align 1
-@.str.102 = private unnamed_addr constant [19 x i8] c"cuModuleLoadDataEx\00", align 1
-@.str.103 = private unnamed_addr constant [20 x i8] c"cuModuleGetFunction\00", align 1
-@.str.104 = private unnamed_addr constant [19 x i8] c"cuFuncGetAttribute\00", align 1
-@.str.105 = private unnamed_addr constant [19 x i8] c"cuFuncSetAttribute\00", align 1
-@.str.106 = private unnamed_addr constant [15 x i8] c"cuLaunchKernel\00", align 1
-@.str.107 = private unnamed_addr constant [22 x i8] c"%s fails: %s (%d): %s\00", align 1
-@.str.108 = private unnamed_addr constant [11 x i8] c"cuMemAlloc\00", align 1
-@.str.109 = private unnamed_addr constant [37 x i8] c"0x%lx is no address of a CUDA device\00", align 1
-@.str.110 = private unnamed_addr constant [48 x i8] c"the driver cannot load the kernels: %s (%d): %s\00", align 1
-@.str.111 = private unnamed_addr constant [24 x i8] c"tilewright.cuda.compile\00", align 1
-@.str.112 = private unnamed_addr constant [122 x i8] c"the library has kernels in CUDA C only: export it where NVRTC is installed (tilewright[cuda]), which compiles them to PTX\00", align 1
-@.str.113 = private unnamed_addr constant [31 x i8] c"%s: it has too many parameters\00", align 1
+@.str.62 = private unnamed_addr constant [33 x i8] c"the program has no kernel %s: %s\00", align 1
+@.str.63 = private unnamed_addr constant [135 x i8] c"%s: argument %u begins at byte %lu of its memory, and kernels of the device take memory from multiples of %lu bytes on; copy the array\00", align 1
+@.str.64 = private unnamed_addr constant [67 x i8] c"; a block takes %lu bytes of shared memory, and the device has %lu\00", align 1
+@.str.65 = private unnamed_addr constant [70 x i8] c"; a block has %lu threads, and the device runs at most %lu of a block\00", align 1
+@.str.66 = private unnamed_addr constant [78 x i8] c"; a block has %lu threads, and the registers of the device are enough for %lu\00", align 1
+@.str.67 = private unnamed_addr constant [98 x i8] c"%s: cannot be started with (%lu, %lu, %lu) blocks of (%lu, %lu, %lu) threads: %s fails: %s (%d)%s\00", align 1
+@.str.68 = private unnamed_addr constant [5 x i8] c"CUDA\00", align 1
+@.str.69 = private unnamed_addr constant [5 x i8] c"cuda\00", align 1
+@CUDA_LIBRARIES.rel = internal unnamed_addr constant [2 x i32] [i32 trunc (i64 sub (i64 ptrtoint (ptr @.str.74 to i64), i64 ptrtoint (ptr @CUDA_LIBRARIES.rel to i64)) to i32), i32 trunc (i64 sub (i64 ptrtoint (ptr @.str.75 to i64), i64 ptrtoint (ptr @CUDA_LIBRARIES.rel to i64)) to i32)], align 4
+@.str.70 = private unnamed_addr constant [50 x i8] c"libcuda.so.1 is not here: install NVIDIA's driver\00", align 1
+@CUDA_NAMES = internal unnamed_addr constant [32 x ptr] [ptr @.str.76, ptr @.str.77, ptr @.str.78, ptr @.str.79, ptr @.str.80, ptr @.str.81, ptr @.str.82, ptr @.str.83, ptr @.str.84, ptr @.str.85, ptr @.str.86, ptr @.str.87, ptr @.str.88, ptr @.str.89, ptr @.str.90, ptr @.str.91, ptr @.str.92, ptr @.str.93, ptr @.str.94, ptr @.str.95, ptr @.str.96, ptr @.str.97, ptr @.str.98, ptr @.str.99, ptr @.str.100, ptr @.str.101, ptr @.str.102, ptr @.str.103, ptr @.str.104, ptr @.str.105, ptr @.str.106, ptr @.str.107], align 16
+@.str.71 = private unnamed_addr constant [35 x i8] c"the driver is too old: it lacks %s\00", align 1
+@.str.72 = private unnamed_addr constant [36 x i8] c"the driver finds no device: %s (%d)\00", align 1
+@.str.73 = private unnamed_addr constant [9 x i8] c"an error\00", align 1
+@.str.74 = private unnamed_addr constant [13 x i8] c"libcuda.so.1\00", align 1
+@.str.75 = private unnamed_addr constant [11 x i8] c"libcuda.so\00", align 1
+@.str.76 = private unnamed_addr constant [7 x i8] c"cuInit\00", align 1
+@.str.77 = private unnamed_addr constant [15 x i8] c"cuGetErrorName\00", align 1
+@.str.78 = private unnamed_addr constant [17 x i8] c"cuGetErrorString\00", align 1
+@.str.79 = private unnamed_addr constant [17 x i8] c"cuDeviceGetCount\00", align 1
+@.str.80 = private unnamed_addr constant [12 x i8] c"cuDeviceGet\00", align 1
+@.str.81 = private unnamed_addr constant [16 x i8] c"cuDeviceGetName\00", align 1
+@.str.82 = private unnamed_addr constant [20 x i8] c"cuDeviceTotalMem_v2\00", align 1
+@.str.83 = private unnamed_addr constant [21 x i8] c"cuDeviceGetAttribute\00", align 1
+@.str.84 = private unnamed_addr constant [25 x i8] c"cuDevicePrimaryCtxRetain\00", align 1
+@.str.85 = private unnamed_addr constant [16 x i8] c"cuCtxSetCurrent\00", align 1
+@.str.86 = private unnamed_addr constant [17 x i8] c"cuCtxSynchronize\00", align 1
+@.str.87 = private unnamed_addr constant [14 x i8] c"cuMemAlloc_v2\00", align 1
+@.str.88 = private unnamed_addr constant [13 x i8] c"cuMemFree_v2\00", align 1
+@.str.89 = private unnamed_addr constant [16 x i8] c"cuMemGetInfo_v2\00", align 1
+@.str.90 = private unnamed_addr constant [21 x i8] c"cuMemcpyHtoDAsync_v2\00", align 1
+@.str.91 = private unnamed_addr constant [21 x i8] c"cuMemcpyDtoHAsync_v2\00", align 1
+@.str.92 = private unnamed_addr constant [14 x i8] c"cuMemcpyAsync\00", align 1
+@.str.93 = private unnamed_addr constant [22 x i8] c"cuPointerGetAttribute\00", align 1
+@.str.94 = private unnamed_addr constant [15 x i8] c"cuStreamCreate\00", align 1
+@.str.95 = private unnamed_addr constant [19 x i8] c"cuStreamDestroy_v2\00", align 1
+@.str.96 = private unnamed_addr constant [20 x i8] c"cuStreamSynchronize\00", align 1
+@.str.97 = private unnamed_addr constant [18 x i8] c"cuStreamWaitEvent\00", align 1
+@.str.98 = private unnamed_addr constant [14 x i8] c"cuEventCreate\00", align 1
+@.str.99 = private unnamed_addr constant [14 x i8] c"cuEventRecord\00", align 1
+@.str.100 = private unnamed_addr constant [19 x i8] c"cuEventSynchronize\00", align 1
+@.str.101 = private unnamed_addr constant [19 x i8] c"cuEventElapsedTime\00", align 1
+@.str.102 = private unnamed_addr constant [18 x i8] c"cuEventDestroy_v2\00", align 1
+@.str.103 = private unnamed_addr constant [19 x i8] c"cuModuleLoadDataEx\00", align 1
+@.str.104 = private unnamed_addr constant [20 x i8] c"cuModuleGetFunction\00", align 1
+@.str.105 = private unnamed_addr constant [19 x i8] c"cuFuncGetAttribute\00", align 1
+@.str.106 = private unnamed_addr constant [19 x i8] c"cuFuncSetAttribute\00", align 1
+@.str.107 = private unnamed_addr constant [15 x i8] c"cuLaunchKernel\00", align 1
+@.str.108 = private unnamed_addr constant [22 x i8] c"%s fails: %s (%d): %s\00", align 1
+@.str.109 = private unnamed_addr constant [11 x i8] c"cuMemAlloc\00", align 1
+@.str.110 = private unnamed_addr constant [37 x i8] c"0x%lx is no address of a CUDA device\00", align 1
+@.str.111 = private unnamed_addr constant [48 x i8] c"the driver cannot load the kernels: %s (%d): %s\00", align 1
+@.str.112 = private unnamed_addr constant [24 x i8] c"tilewright.cuda.compile\00", align 1
+@.str.113 = private unnamed_addr constant [122 x i8] c"the library has kernels in CUDA C only: export it where NVRTC is installed (tilewright[cuda]), which compiles them to PTX\00", align 1
+@.str.114 = private unnamed_addr constant [31 x i8] c"%s: it has too many parameters\00", align 1
 @report_start.LETTERS = internal unnamed_addr constant [4 x i8] c"xyz\00", align 1
-@.str.114 = private unnamed_addr constant [71 x i8] c"; there are %lu blocks along %c, and the device runs at most %lu there\00", align 1
-@.str.115 = private unnamed_addr constant [74 x i8] c"; a block has %lu threads along %c, and the device runs at most %lu there\00", align 1
-@.str.116 = private unnamed_addr constant [77 x i8] c"; a block has %lu threads, and the registers of the device are enough for %d\00", align 1
-@.str.117 = private unnamed_addr constant [114 x i8] c"%s: cannot be started with (%lu, %lu, %lu) blocks of (%lu, %lu, %lu) threads: cuLaunchKernel fails: %s (%d): %s%s\00", align 1
+@.str.115 = private unnamed_addr constant [71 x i8] c"; there are %lu blocks along %c, and the device runs at most %lu there\00", align 1
+@.str.116 = private unnamed_addr constant [74 x i8] c"; a block has %lu threads along %c, and the device runs at most %lu there\00", align 1
+@.str.117 = private unnamed_addr constant [77 x i8] c"; a block has %lu threads, and the registers of the device are enough for %d\00", align 1
+@.str.118 = private unnamed_addr constant [114 x i8] c"%s: cannot be started with (%lu, %lu, %lu) blocks of (%lu, %lu, %lu) threads: cuLaunchKernel fails: %s (%d): %s%s\00", align 1
 @cuda_property.ATTRIBUTES = internal unnamed_addr constant [10 x %struct.anon.1] [%struct.anon.1 { i32 1, i32 1 }, %struct.anon.1 { i32 2, i32 10 }, %struct.anon.1 { i32 3, i32 8 }, %struct.anon.1 { i32 4, i32 16 }, %struct.anon.1 { i32 5, i32 38 }, %struct.anon.1 { i32 10, i32 13 }, %struct.anon.1 { i32 11, i32 12 }, %struct.anon.1 { i32 12, i32 2 }, %struct.anon.1 { i32 13, i32 3 }, %struct.anon.1 { i32 14, i32 4 }], align 16
-@.str.118 = private unnamed_addr constant [69 x i8] c"the library drives OpenCL (%d) and CUDA (%d), not devices of type %d\00", align 1
-@.str.119 = private unnamed_addr constant [30 x i8] c"%s devices cannot be used: %s\00", align 1
-@.str.120 = private unnamed_addr constant [60 x i8] c"there is no device %s(%d): this machine has %d of that type\00", align 1
-@.str.121 = private unnamed_addr constant [8 x i8] c"%s: %s\0A\00", align 1
-@.str.122 = private unnamed_addr constant [102 x i8] c"no memory for %lu bytes on %s(%d): %lu of its %lu bytes are free, and arrays of this process have %lu\00", align 1
-@OPENCL_ERRORS = internal unnamed_addr constant [15 x ptr] [ptr @.str.124, ptr @.str.125, ptr @.str.126, ptr @.str.127, ptr @.str.128, ptr @.str.129, ptr @.str.130, ptr @.str.131, ptr @.str.132, ptr @.str.133, ptr @.str.134, ptr @.str.135, ptr @.str.136, ptr @.str.137, ptr @.str.138], align 16
-@OPENCL_INVALID = internal unnamed_addr constant [34 x ptr] [ptr @.str.139, ptr @.str.140, ptr @.str.141, ptr @.str.142, ptr @.str.143, ptr @.str.144, ptr @.str.145, ptr @.str.146, ptr @.str.147, ptr @.str.148, ptr @.str.149, ptr @.str.150, ptr @.str.151, ptr @.str.152, ptr @.str.153, ptr @.str.154, ptr @.str.155, ptr @.str.156, ptr @.str.157, ptr @.str.158, ptr @.str.159, ptr @.str.160, ptr @.str.161, ptr @.str.162, ptr @.str.163, ptr @.str.164, ptr @.str.165, ptr @.str.166, ptr @.str.167, ptr @.str.168, ptr @.str.169, ptr @.str.170, ptr @.str.171, ptr @.str.172], align 16
-@.str.123 = private unnamed_addr constant [23 x i8] c"an error of the driver\00", align 1
-@.str.124 = private unnamed_addr constant [11 x i8] c"CL_SUCCESS\00", align 1
-@.str.125 = private unnamed_addr constant [20 x i8] c"CL_DEVICE_NOT_FOUND\00", align 1
-@.str.126 = private unnamed_addr constant [24 x i8] c"CL_DEVICE_NOT_AVAILABLE\00", align 1
-@.str.127 = private unnamed_addr constant [26 x i8] c"CL_COMPILER_NOT_AVAILABLE\00", align 1
-@.str.128 = private unnamed_addr constant [33 x i8] c"CL_MEM_OBJECT_ALLOCATION_FAILURE\00", align 1
-@.str.129 = private unnamed_addr constant [20 x i8] c"CL_OUT_OF_RESOURCES\00", align 1
-@.str.130 = private unnamed_addr constant [22 x i8] c"CL_OUT_OF_HOST_MEMORY\00", align 1
-@.str.131 = private unnamed_addr constant [32 x i8] c"CL_PROFILING_INFO_NOT_AVAILABLE\00", align 1
-@.str.132 = private unnamed_addr constant [20 x i8] c"CL_MEM_COPY_OVERLAP\00", align 1
-@.str.133 = private unnamed_addr constant [25 x i8] c"CL_IMAGE_FORMAT_MISMATCH\00", align 1
-@.str.134 = private unnamed_addr constant [30 x i8] c"CL_IMAGE_FORMAT_NOT_SUPPORTED\00", align 1
-@.str.135 = private unnamed_addr constant [25 x i8] c"CL_BUILD_PROGRAM_FAILURE\00", align 1
-@.str.136 = private unnamed_addr constant [15 x i8] c"CL_MAP_FAILURE\00", align 1
-@.str.137 = private unnamed_addr constant [32 x i8] c"CL_MISALIGNED_SUB_BUFFER_OFFSET\00", align 1
-@.str.138 = private unnamed_addr constant [45 x i8] c"CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST\00", align 1
-@.str.139 = private unnamed_addr constant [17 x i8] c"CL_INVALID_VALUE\00", align 1
-@.str.140 = private unnamed_addr constant [23 x i8] c"CL_INVALID_DEVICE_TYPE\00", align 1
-@.str.141 = private unnamed_addr constant [20 x i8] c"CL_INVALID_PLATFORM\00", align 1
-@.str.142 = private unnamed_addr constant [18 x i8] c"CL_INVALID_DEVICE\00", align 1
-@.str.143 = private unnamed_addr constant [19 x i8] c"CL_INVALID_CONTEXT\00", align 1
-@.str.144 = private unnamed_addr constant [28 x i8] c"CL_INVALID_QUEUE_PROPERTIES\00", align 1
-@.str.145 = private unnamed_addr constant [25 x i8] c"CL_INVALID_COMMAND_QUEUE\00", align 1
-@.str.146 = private unnamed_addr constant [20 x i8] c"CL_INVALID_HOST_PTR\00", align 1
-@.str.147 = private unnamed_addr constant [22 x i8] c"CL_INVALID_MEM_OBJECT\00", align 1
-@.str.148 = private unnamed_addr constant [35 x i8] c"CL_INVALID_IMAGE_FORMAT_DESCRIPTOR\00", align 1
-@.str.149 = private unnamed_addr constant [22 x i8] c"CL_INVALID_IMAGE_SIZE\00", align 1
-@.str.150 = private unnamed_addr constant [19 x i8] c"CL_INVALID_SAMPLER\00", align 1
-@.str.151 = private unnamed_addr constant [18 x i8] c"CL_INVALID_BINARY\00", align 1
-@.str.152 = private unnamed_addr constant [25 x i8] c"CL_INVALID_BUILD_OPTIONS\00", align 1
-@.str.153 = private unnamed_addr constant [19 x i8] c"CL_INVALID_PROGRAM\00", align 1
-@.str.154 = private unnamed_addr constant [30 x i8] c"CL_INVALID_PROGRAM_EXECUTABLE\00", align 1
-@.str.155 = private unnamed_addr constant [23 x i8] c"CL_INVALID_KERNEL_NAME\00", align 1
-@.str.156 = private unnamed_addr constant [29 x i8] c"CL_INVALID_KERNEL_DEFINITION\00", align 1
-@.str.157 = private unnamed_addr constant [18 x i8] c"CL_INVALID_KERNEL\00", align 1
-@.str.158 = private unnamed_addr constant [21 x i8] c"CL_INVALID_ARG_INDEX\00", align 1
-@.str.159 = private unnamed_addr constant [21 x i8] c"CL_INVALID_ARG_VALUE\00", align 1
-@.str.160 = private unnamed_addr constant [20 x i8] c"CL_INVALID_ARG_SIZE\00", align 1
-@.str.161 = private unnamed_addr constant [23 x i8] c"CL_INVALID_KERNEL_ARGS\00", align 1
-@.str.162 = private unnamed_addr constant [26 x i8] c"CL_INVALID_WORK_DIMENSION\00", align 1
-@.str.163 = private unnamed_addr constant [27 x i8] c"CL_INVALID_WORK_GROUP_SIZE\00", align 1
-@.str.164 = private unnamed_addr constant [26 x i8] c"CL_INVALID_WORK_ITEM_SIZE\00", align 1
-@.str.165 = private unnamed_addr constant [25 x i8] c"CL_INVALID_GLOBAL_OFFSET\00", align 1
-@.str.166 = private unnamed_addr constant [27 x i8] c"CL_INVALID_EVENT_WAIT_LIST\00", align 1
-@.str.167 = private unnamed_addr constant [17 x i8] c"CL_INVALID_EVENT\00", align 1
-@.str.168 = private unnamed_addr constant [21 x i8] c"CL_INVALID_OPERATION\00", align 1
-@.str.169 = private unnamed_addr constant [21 x i8] c"CL_INVALID_GL_OBJECT\00", align 1
-@.str.170 = private unnamed_addr constant [23 x i8] c"CL_INVALID_BUFFER_SIZE\00", align 1
-@.str.171 = private unnamed_addr constant [21 x i8] c"CL_INVALID_MIP_LEVEL\00", align 1
-@.str.172 = private unnamed_addr constant [28 x i8] c"CL_INVALID_GLOBAL_WORK_SIZE\00", align 1
-@.str.173 = private unnamed_addr constant [58 x i8] c"%ld bytes from 0x%lx on are more than was allocated there\00", align 1
-@.str.174 = private unnamed_addr constant [111 x i8] c"%s: its arrays are on several devices: %s(%d) and %s(%d); copy them to one, such as by tvm.nd.array(x, device)\00", align 1
+@.str.119 = private unnamed_addr constant [69 x i8] c"the library drives OpenCL (%d) and CUDA (%d), not devices of type %d\00", align 1
+@.str.120 = private unnamed_addr constant [30 x i8] c"%s devices cannot be used: %s\00", align 1
+@.str.121 = private unnamed_addr constant [60 x i8] c"there is no device %s(%d): this machine has %d of that type\00", align 1
+@.str.122 = private unnamed_addr constant [8 x i8] c"%s: %s\0A\00", align 1
+@.str.123 = private unnamed_addr constant [102 x i8] c"no memory for %lu bytes on %s(%d): %lu of its %lu bytes are free, and arrays of this process have %lu\00", align 1
+@OPENCL_ERRORS = internal unnamed_addr constant [15 x ptr] [ptr @.str.125, ptr @.str.126, ptr @.str.127, ptr @.str.128, ptr @.str.129, ptr @.str.130, ptr @.str.131, ptr @.str.132, ptr @.str.133, ptr @.str.134, ptr @.str.135, ptr @.str.136, ptr @.str.137, ptr @.str.138, ptr @.str.139], align 16
+@OPENCL_INVALID = internal unnamed_addr constant [34 x ptr] [ptr @.str.140, ptr @.str.141, ptr @.str.142, ptr @.str.143, ptr @.str.144, ptr @.str.145, ptr @.str.146, ptr @.str.147, ptr @.str.148, ptr @.str.149, ptr @.str.150, ptr @.str.151, ptr @.str.152, ptr @.str.153, ptr @.str.154, ptr @.str.155, ptr @.str.156, ptr @.str.157, ptr @.str.158, ptr @.str.159, ptr @.str.160, ptr @.str.161, ptr @.str.162, ptr @.str.163, ptr @.str.164, ptr @.str.165, ptr @.str.166, ptr @.str.167, ptr @.str.168, ptr @.str.169, ptr @.str.170, ptr @.str.171, ptr @.str.172, ptr @.str.173], align 16
+@.str.124 = private unnamed_addr constant [23 x i8] c"an error of the driver\00", align 1
+@.str.125 = private unnamed_addr constant [11 x i8] c"CL_SUCCESS\00", align 1
+@.str.126 = private unnamed_addr constant [20 x i8] c"CL_DEVICE_NOT_FOUND\00", align 1
+@.str.127 = private unnamed_addr constant [24 x i8] c"CL_DEVICE_NOT_AVAILABLE\00", align 1
+@.str.128 = private unnamed_addr constant [26 x i8] c"CL_COMPILER_NOT_AVAILABLE\00", align 1
+@.str.129 = private unnamed_addr constant [33 x i8] c"CL_MEM_OBJECT_ALLOCATION_FAILURE\00", align 1
+@.str.130 = private unnamed_addr constant [20 x i8] c"CL_OUT_OF_RESOURCES\00", align 1
+@.str.131 = private unnamed_addr constant [22 x i8] c"CL_OUT_OF_HOST_MEMORY\00", align 1
+@.str.132 = private unnamed_addr constant [32 x i8] c"CL_PROFILING_INFO_NOT_AVAILABLE\00", align 1
+@.str.133 = private unnamed_addr constant [20 x i8] c"CL_MEM_COPY_OVERLAP\00", align 1
+@.str.134 = private unnamed_addr constant [25 x i8] c"CL_IMAGE_FORMAT_MISMATCH\00", align 1
+@.str.135 = private unnamed_addr constant [30 x i8] c"CL_IMAGE_FORMAT_NOT_SUPPORTED\00", align 1
+@.str.136 = private unnamed_addr constant [25 x i8] c"CL_BUILD_PROGRAM_FAILURE\00", align 1
+@.str.137 = private unnamed_addr constant [15 x i8] c"CL_MAP_FAILURE\00", align 1
+@.str.138 = private unnamed_addr constant [32 x i8] c"CL_MISALIGNED_SUB_BUFFER_OFFSET\00", align 1
+@.str.139 = private unnamed_addr constant [45 x i8] c"CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST\00", align 1
+@.str.140 = private unnamed_addr constant [17 x i8] c"CL_INVALID_VALUE\00", align 1
+@.str.141 = private unnamed_addr constant [23 x i8] c"CL_INVALID_DEVICE_TYPE\00", align 1
+@.str.142 = private unnamed_addr constant [20 x i8] c"CL_INVALID_PLATFORM\00", align 1
+@.str.143 = private unnamed_addr constant [18 x i8] c"CL_INVALID_DEVICE\00", align 1
+@.str.144 = private unnamed_addr constant [19 x i8] c"CL_INVALID_CONTEXT\00", align 1
+@.str.145 = private unnamed_addr constant [28 x i8] c"CL_INVALID_QUEUE_PROPERTIES\00", align 1
+@.str.146 = private unnamed_addr constant [25 x i8] c"CL_INVALID_COMMAND_QUEUE\00", align 1
+@.str.147 = private unnamed_addr constant [20 x i8] c"CL_INVALID_HOST_PTR\00", align 1
+@.str.148 = private unnamed_addr constant [22 x i8] c"CL_INVALID_MEM_OBJECT\00", align 1
+@.str.149 = private unnamed_addr constant [35 x i8] c"CL_INVALID_IMAGE_FORMAT_DESCRIPTOR\00", align 1
+@.str.150 = private unnamed_addr constant [22 x i8] c"CL_INVALID_IMAGE_SIZE\00", align 1
+@.str.151 = private unnamed_addr constant [19 x i8] c"CL_INVALID_SAMPLER\00", align 1
+@.str.152 = private unnamed_addr constant [18 x i8] c"CL_INVALID_BINARY\00", align 1
+@.str.153 = private unnamed_addr constant [25 x i8] c"CL_INVALID_BUILD_OPTIONS\00", align 1
+@.str.154 = private unnamed_addr constant [19 x i8] c"CL_INVALID_PROGRAM\00", align 1
+@.str.155 = private unnamed_addr constant [30 x i8] c"CL_INVALID_PROGRAM_EXECUTABLE\00", align 1
+@.str.156 = private unnamed_addr constant [23 x i8] c"CL_INVALID_KERNEL_NAME\00", align 1
+@.str.157 = private unnamed_addr constant [29 x i8] c"CL_INVALID_KERNEL_DEFINITION\00", align 1
+@.str.158 = private unnamed_addr constant [18 x i8] c"CL_INVALID_KERNEL\00", align 1
+@.str.159 = private unnamed_addr constant [21 x i8] c"CL_INVALID_ARG_INDEX\00", align 1
+@.str.160 = private unnamed_addr constant [21 x i8] c"CL_INVALID_ARG_VALUE\00", align 1
+@.str.161 = private unnamed_addr constant [20 x i8] c"CL_INVALID_ARG_SIZE\00", align 1
+@.str.162 = private unnamed_addr constant [23 x i8] c"CL_INVALID_KERNEL_ARGS\00", align 1
+@.str.163 = private unnamed_addr constant [26 x i8] c"CL_INVALID_WORK_DIMENSION\00", align 1
+@.str.164 = private unnamed_addr constant [27 x i8] c"CL_INVALID_WORK_GROUP_SIZE\00", align 1
+@.str.165 = private unnamed_addr constant [26 x i8] c"CL_INVALID_WORK_ITEM_SIZE\00", align 1
+@.str.166 = private unnamed_addr constant [25 x i8] c"CL_INVALID_GLOBAL_OFFSET\00", align 1
+@.str.167 = private unnamed_addr constant [27 x i8] c"CL_INVALID_EVENT_WAIT_LIST\00", align 1
+@.str.168 = private unnamed_addr constant [17 x i8] c"CL_INVALID_EVENT\00", align 1
+@.str.169 = private unnamed_addr constant [21 x i8] c"CL_INVALID_OPERATION\00", align 1
+@.str.170 = private unnamed_addr constant [21 x i8] c"CL_INVALID_GL_OBJECT\00", align 1
+@.str.171 = private unnamed_addr constant [23 x i8] c"CL_INVALID_BUFFER_SIZE\00", align 1
+@.str.172 = private unnamed_addr constant [21 x i8] c"CL_INVALID_MIP_LEVEL\00", align 1
+@.str.173 = private unnamed_addr constant [28 x i8] c"CL_INVALID_GLOBAL_WORK_SIZE\00", align 1
+@.str.174 = private unnamed_addr constant [58 x i8] c"%ld bytes from 0x%lx on are more than was allocated there\00", align 1
+@.str.175 = private unnamed_addr constant [111 x i8] c"%s: its arrays are on several devices: %s(%d) and %s(%d); copy them to one, such as by tvm.nd.array(x, device)\00", align 1
 
 define weak ptr @tilewright_devices() {
   %1 = tail call fastcc ptr @devices()
@@ -227,7 +230,7 @@ define internal fastcc ptr @devices() unnamed_addr {
 
 13:
   %14 = load i64, ptr %10, align 8
-  %15 = icmp eq i64 %14, 1
+  %15 = icmp eq i64 %14, 2
   br i1 %15, label %17, label %16
 
 16:
@@ -255,7 +258,7 @@ define weak ptr @tilewright_devices_exchange(i32 %0, ptr %1, ptr %2) {
   br i1 %10, label %11, label %20
 
 11:
-  %12 = tail call ptr @calloc(i64 1, i64 34536)
+  %12 = tail call ptr @calloc(i64 1, i64 42728)
   %13 = icmp eq ptr %12, null
   br i1 %13, label %22, label %14
 
@@ -366,7 +369,7 @@ define internal fastcc ptr @opened(i32 %0, i32 %1) unnamed_addr {
   br i1 %10, label %11, label %13
 
 11:
-  %12 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %3, i64 4096, ptr @.str.118, i32 4, i32 2, i32 %0)
+  %12 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %3, i64 4096, ptr @.str.119, i32 4, i32 2, i32 %0)
   call fastcc void @report(ptr @.str.4, ptr %3)
   br label %53
 
@@ -380,7 +383,7 @@ define internal fastcc ptr @opened(i32 %0, i32 %1) unnamed_addr {
 18:
   %19 = load ptr, ptr %9, align 8
   %20 = getelementptr inbounds nuw i8, ptr %14, i64 8
-  %21 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %4, i64 4096, ptr @.str.119, ptr %19, ptr %20)
+  %21 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %4, i64 4096, ptr @.str.120, ptr %19, ptr %20)
   call fastcc void @report(ptr @.str.4, ptr %4)
   br label %53
 
@@ -393,7 +396,7 @@ define internal fastcc ptr @opened(i32 %0, i32 %1) unnamed_addr {
 26:
   %27 = getelementptr inbounds nuw i8, ptr %9, i64 8
   %28 = load ptr, ptr %27, align 8
-  %29 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %5, i64 4096, ptr @.str.120, ptr %28, i32 %1, i32 %16)
+  %29 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %5, i64 4096, ptr @.str.121, ptr %28, i32 %1, i32 %16)
   call fastcc void @report(ptr @.str.4, ptr %5)
   br label %53
 
@@ -683,7 +686,7 @@ define weak ptr @tilewright_device_allocate(i32 %0, i32 %1, i64 %2) {
 113:
   store i64 0, ptr %4, align 8
   store i64 0, ptr %5, align 8
-  %114 = getelementptr inbounds nuw i8, ptr %45, i64 128
+  %114 = getelementptr inbounds nuw i8, ptr %45, i64 136
   %115 = load ptr, ptr %114, align 8
   %116 = load i32, ptr %91, align 8
   %117 = call i32 %115(ptr %10, i32 %116, i32 6, ptr %4)
@@ -697,7 +700,7 @@ define weak ptr @tilewright_device_allocate(i32 %0, i32 %1, i64 %2) {
   %125 = load i64, ptr %4, align 8
   %126 = getelementptr inbounds nuw i8, ptr %25, i64 1584
   %127 = load i64, ptr %126, align 8
-  %128 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %6, i64 4096, ptr @.str.122, i64 %2, ptr %122, i32 %123, i64 %124, i64 %125, i64 %127)
+  %128 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %6, i64 4096, ptr @.str.123, i64 %2, ptr %122, i32 %123, i64 %124, i64 %125, i64 %127)
   call fastcc void @report(ptr @.str.2, ptr %6)
   br label %132
 
@@ -759,7 +762,7 @@ define internal fastcc void @report(ptr %0, ptr %1) unnamed_addr {
   br label %7
 
 5:
-  %6 = tail call i32 (i32, ptr, ...) @dprintf(i32 2, ptr @.str.121, ptr %0, ptr %1)
+  %6 = tail call i32 (i32, ptr, ...) @dprintf(i32 2, ptr @.str.122, ptr %0, ptr %1)
   br label %7
 
 7:
@@ -975,7 +978,7 @@ define weak ptr @tilewright_opencl_import(i32 %0, ptr %1) {
   br label %25
 
 25:
-  %26 = phi ptr [ @.str.123, %15 ], [ %24, %18 ]
+  %26 = phi ptr [ @.str.124, %15 ], [ %24, %18 ]
   %27 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %4, i64 4096, ptr @.str.5, ptr @.str.6, ptr %26, i32 %11)
   call fastcc void @report(ptr @.str.4, ptr %4)
   br label %73
@@ -1215,7 +1218,7 @@ define internal fastcc i32 @copy(i32 %0, ptr byval(%struct.Place) align 8 %1, pt
   br i1 %47, label %48, label %53
 
 48:
-  %49 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %6, i64 4096, ptr @.str.173, i64 %3, i64 %33)
+  %49 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %6, i64 4096, ptr @.str.174, i64 %3, i64 %33)
   call fastcc void @report(ptr @.str.4, ptr %6)
   %50 = call fastcc ptr @devices()
   %51 = getelementptr inbounds nuw i8, ptr %50, i64 8
@@ -1597,7 +1600,7 @@ define weak i32 @tilewright_device_property(i32 %0, i32 %1, i32 %2, ptr %3) {
   %11 = icmp eq i32 %0, 2
   %12 = select i1 %11, ptr @CUDA, ptr null
   %13 = select i1 %10, ptr @OPENCL, ptr %12
-  %14 = getelementptr inbounds nuw i8, ptr %13, i64 128
+  %14 = getelementptr inbounds nuw i8, ptr %13, i64 136
   %15 = load ptr, ptr %14, align 8
   %16 = tail call i32 %15(ptr %5, i32 %1, i32 %2, ptr %3)
   %17 = icmp ne i32 %16, 0
@@ -1630,7 +1633,7 @@ define weak i32 @tilewright_device_name(i32 %0, i32 %1, ptr %2, i64 %3) {
   %11 = icmp eq i32 %0, 2
   %12 = select i1 %11, ptr @CUDA, ptr null
   %13 = select i1 %10, ptr @OPENCL, ptr %12
-  %14 = getelementptr inbounds nuw i8, ptr %13, i64 136
+  %14 = getelementptr inbounds nuw i8, ptr %13, i64 144
   %15 = load ptr, ptr %14, align 8
   tail call void %15(ptr %5, i32 %1, ptr %2, i64 %3)
   br label %16
@@ -1726,7 +1729,7 @@ define internal void @delete_array(ptr %0) {
 
 define weak i32 @tilewright_launch(ptr %0) {
   %2 = alloca ptr, align 8
-  %3 = alloca [4096 x i8], align 16
+  %3 = alloca ptr, align 8
   %4 = alloca i32, align 4
   %5 = alloca [4096 x i8], align 16
   %6 = alloca %struct.Launch, align 8
@@ -1751,7 +1754,7 @@ define weak i32 @tilewright_launch(ptr %0) {
   store i64 0, ptr %19, align 8
   %20 = tail call fastcc ptr @opened(i32 %9, i32 0)
   %21 = icmp eq ptr %20, null
-  br i1 %21, label %245, label %22
+  br i1 %21, label %208, label %22
 
 22:
   %23 = tail call ptr @strchr(ptr %14, i32 58)
@@ -1816,7 +1819,7 @@ define weak i32 @tilewright_launch(ptr %0) {
   %63 = select i1 %61, i1 %62, i1 false
   %64 = icmp ne i64 %60, 0
   %65 = select i1 %63, i1 %64, i1 false
-  br i1 %65, label %66, label %245
+  br i1 %65, label %66, label %208
 
 66:
   %67 = tail call fastcc ptr @devices()
@@ -1832,13 +1835,13 @@ define weak i32 @tilewright_launch(ptr %0) {
   br label %77
 
 77:
-  %78 = phi i64 [ %120, %118 ], [ 0, %66 ]
-  %79 = phi i32 [ %119, %118 ], [ -1, %66 ]
+  %78 = phi i64 [ %123, %121 ], [ 0, %66 ]
+  %79 = phi i32 [ %122, %121 ], [ -1, %66 ]
   %80 = getelementptr inbounds nuw i8, ptr %76, i64 %78
   %81 = load i8, ptr %80, align 1
   switch i8 %81, label %82 [
-    i8 0, label %121
-    i8 58, label %121
+    i8 0, label %124
+    i8 58, label %124
   ]
 
 82:
@@ -1849,7 +1852,7 @@ define weak i32 @tilewright_launch(ptr %0) {
   %87 = icmp eq i8 %81, 112
   %88 = icmp ne i64 %86, 0
   %89 = select i1 %87, i1 %88, i1 false
-  br i1 %89, label %90, label %118
+  br i1 %89, label %90, label %121
 
 90:
   %91 = call fastcc ptr @block_of(ptr %20, i64 %86)
@@ -1886,213 +1889,152 @@ define weak i32 @tilewright_launch(ptr %0) {
   %108 = icmp slt i32 %79, 0
   %109 = icmp eq i32 %107, %79
   %110 = select i1 %108, i1 true, i1 %109
-  br i1 %110, label %117, label %111
+  br i1 %110, label %120, label %111
 
 111:
   %112 = load ptr, ptr %6, align 8
   %113 = getelementptr inbounds nuw i8, ptr %73, i64 8
   %114 = load ptr, ptr %113, align 8
-  %115 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %5, i64 4096, ptr @.str.174, ptr %112, ptr %114, i32 %79, ptr %114, i32 %107)
+  %115 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %5, i64 4096, ptr @.str.175, ptr %112, ptr %114, i32 %79, ptr %114, i32 %107)
   call fastcc void @report(ptr @.str.4, ptr %5)
   br label %116
 
 116:
-  br label %240
+  %117 = call fastcc ptr @devices()
+  %118 = getelementptr inbounds nuw i8, ptr %117, i64 8
+  %119 = call i32 @pthread_mutex_unlock(ptr %118)
+  br label %208
 
-117:
-  br label %118
-
-118:
-  %119 = phi i32 [ %107, %117 ], [ %79, %82 ]
-  %120 = add nuw nsw i64 %78, 1
-  br label %77
+120:
+  br label %121
 
 121:
-  %122 = call i32 @llvm.smax.i32(i32 %79, i32 0)
-  %123 = call fastcc ptr @devices()
-  %124 = getelementptr inbounds nuw i8, ptr %123, i64 8
-  %125 = call i32 @pthread_mutex_unlock(ptr %124)
-  %126 = call fastcc ptr @opened(i32 %9, i32 %122)
-  %127 = icmp eq ptr %126, null
-  br i1 %127, label %245, label %128
+  %122 = phi i32 [ %107, %120 ], [ %79, %82 ]
+  %123 = add nuw nsw i64 %78, 1
+  br label %77
 
-128:
-  %129 = getelementptr inbounds nuw i8, ptr %0, i64 24
-  %130 = load i64, ptr %129, align 8
-  %131 = getelementptr inbounds nuw i8, ptr %0, i64 40
-  %132 = load ptr, ptr %131, align 8
-  %133 = getelementptr inbounds nuw i8, ptr %0, i64 56
-  %134 = load ptr, ptr %133, align 8
-  %135 = load ptr, ptr %6, align 8
-  %136 = call fastcc ptr @devices()
-  %137 = getelementptr inbounds nuw i8, ptr %136, i64 8
-  %138 = call i32 @pthread_mutex_lock(ptr %137)
-  %139 = getelementptr inbounds nuw i8, ptr %20, i64 26344
-  %140 = lshr i64 %130, 32
-  %141 = xor i64 %140, %130
-  %142 = and i64 %141, 1023
-  %143 = getelementptr inbounds nuw ptr, ptr %139, i64 %142
-  %144 = load ptr, ptr %143, align 8
-  %145 = icmp eq ptr %144, null
-  br i1 %145, label %158, label %146
+124:
+  %125 = call i32 @llvm.smax.i32(i32 %79, i32 0)
+  %126 = call fastcc ptr @devices()
+  %127 = getelementptr inbounds nuw i8, ptr %126, i64 8
+  %128 = call i32 @pthread_mutex_unlock(ptr %127)
+  %129 = call fastcc ptr @opened(i32 %9, i32 %125)
+  %130 = icmp eq ptr %129, null
+  br i1 %130, label %208, label %131
+
+131:
+  %132 = getelementptr inbounds nuw i8, ptr %0, i64 24
+  %133 = load i64, ptr %132, align 8
+  %134 = getelementptr inbounds nuw i8, ptr %0, i64 40
+  %135 = load ptr, ptr %134, align 8
+  %136 = getelementptr inbounds nuw i8, ptr %0, i64 56
+  %137 = load ptr, ptr %136, align 8
+  %138 = load ptr, ptr %6, align 8
+  %139 = getelementptr inbounds nuw i8, ptr %20, i64 34536
+  %140 = call fastcc ptr @built_before(ptr %139, i32 %125, i64 %133)
+  store ptr %140, ptr %2, align 8
+  %141 = icmp eq ptr %140, null
+  br i1 %141, label %143, label %142
+
+142:
+  br label %181
+
+143:
+  %144 = load i8, ptr %135, align 1
+  %145 = icmp eq i8 %144, 0
+  br i1 %145, label %156, label %146
 
 146:
-  %147 = phi ptr [ %156, %154 ], [ %144, %128 ]
-  %148 = load i64, ptr %147, align 8
-  %149 = icmp eq i64 %148, %130
-  br i1 %149, label %150, label %154
+  %147 = phi i8 [ %154, %146 ], [ %144, %143 ]
+  %148 = phi i64 [ %152, %146 ], [ -3750763034362895579, %143 ]
+  %149 = phi ptr [ %153, %146 ], [ %135, %143 ]
+  %150 = zext i8 %147 to i64
+  %151 = xor i64 %148, %150
+  %152 = mul i64 %151, 1099511628211
+  %153 = getelementptr inbounds nuw i8, ptr %149, i64 1
+  %154 = load i8, ptr %153, align 1
+  %155 = icmp eq i8 %154, 0
+  br i1 %155, label %156, label %146
 
-150:
-  %151 = getelementptr inbounds nuw i8, ptr %147, i64 8
-  %152 = load i32, ptr %151, align 8
-  %153 = icmp eq i32 %152, %122
-  br i1 %153, label %158, label %154
+156:
+  %157 = phi i64 [ -3750763034362895579, %143 ], [ %152, %146 ]
+  %158 = getelementptr inbounds nuw i8, ptr %20, i64 26344
+  %159 = call fastcc ptr @built_before(ptr %158, i32 %125, i64 %157)
+  store ptr %159, ptr %3, align 8
+  %160 = icmp eq ptr %159, null
+  br i1 %160, label %161, label %170
 
-154:
-  %155 = getelementptr inbounds nuw i8, ptr %147, i64 24
-  %156 = load ptr, ptr %155, align 8
-  %157 = icmp eq ptr %156, null
-  br i1 %157, label %158, label %146
+161:
+  %162 = getelementptr inbounds nuw i8, ptr %73, i64 112
+  %163 = load ptr, ptr %162, align 8
+  %164 = call i32 %163(ptr %20, i32 %125, ptr %135, ptr %137, ptr %3)
+  %165 = icmp eq i32 %164, 0
+  br i1 %165, label %166, label %176
 
-158:
-  %159 = phi ptr [ null, %128 ], [ %147, %150 ], [ null, %154 ]
-  %160 = call fastcc ptr @devices()
-  %161 = getelementptr inbounds nuw i8, ptr %160, i64 8
-  %162 = call i32 @pthread_mutex_unlock(ptr %161)
-  %163 = icmp eq ptr %159, null
-  br i1 %163, label %167, label %164
+166:
+  %167 = load ptr, ptr %3, align 8
+  %168 = call fastcc ptr @keep_built(ptr %158, i32 %125, i64 %157, ptr %167)
+  store ptr %168, ptr %3, align 8
+  %169 = icmp eq ptr %168, null
+  br i1 %169, label %176, label %170
 
-164:
-  %165 = getelementptr inbounds nuw i8, ptr %159, i64 16
-  %166 = load ptr, ptr %165, align 8
-  br label %214
+170:
+  %171 = phi ptr [ %168, %166 ], [ %159, %156 ]
+  %172 = getelementptr inbounds nuw i8, ptr %73, i64 120
+  %173 = load ptr, ptr %172, align 8
+  %174 = call i32 %173(ptr %20, i32 %125, ptr %171, ptr %138, ptr %2)
+  %175 = icmp eq i32 %174, 0
+  br i1 %175, label %177, label %176
 
-167:
-  store ptr null, ptr %2, align 8
-  %168 = getelementptr inbounds nuw i8, ptr %73, i64 112
-  %169 = load ptr, ptr %168, align 8
-  %170 = call i32 %169(ptr %20, i32 %122, ptr %132, ptr %134, ptr %135, ptr %2)
-  %171 = icmp eq i32 %170, 0
-  br i1 %171, label %172, label %212
-
-172:
-  %173 = call ptr @calloc(i64 1, i64 32)
-  %174 = icmp eq ptr %173, null
-  br i1 %174, label %175, label %177
-
-175:
-  %176 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %3, i64 4096, ptr @.str.7)
-  call fastcc void @report(ptr @.str.2, ptr %3)
-  br label %212
+176:
+  br label %208
 
 177:
   %178 = load ptr, ptr %2, align 8
-  store i64 %130, ptr %173, align 8
-  %179 = getelementptr inbounds nuw i8, ptr %173, i64 8
-  store i32 %122, ptr %179, align 8
-  %180 = getelementptr inbounds nuw i8, ptr %173, i64 12
-  store i32 0, ptr %180, align 4
-  %181 = getelementptr inbounds nuw i8, ptr %173, i64 16
-  store ptr %178, ptr %181, align 8
-  %182 = getelementptr inbounds nuw i8, ptr %173, i64 24
-  store ptr null, ptr %182, align 8
-  %183 = call fastcc ptr @devices()
-  %184 = getelementptr inbounds nuw i8, ptr %183, i64 8
-  %185 = call i32 @pthread_mutex_lock(ptr %184)
-  %186 = load ptr, ptr %143, align 8
-  %187 = icmp eq ptr %186, null
-  br i1 %187, label %202, label %188
+  %179 = call fastcc ptr @keep_built(ptr %139, i32 %125, i64 %133, ptr %178)
+  %180 = icmp eq ptr %179, null
+  br i1 %180, label %208, label %181
 
-188:
-  %189 = phi ptr [ %198, %196 ], [ %186, %177 ]
-  %190 = load i64, ptr %189, align 8
-  %191 = icmp eq i64 %190, %130
-  br i1 %191, label %192, label %196
+181:
+  %182 = phi ptr [ %140, %142 ], [ %179, %177 ]
+  %183 = getelementptr inbounds nuw i8, ptr %20, i64 840
+  %184 = zext nneg i32 %125 to i64
+  %185 = getelementptr inbounds nuw %struct.Device, ptr %183, i64 %184
+  %186 = icmp eq ptr @TVMFFIEnvGetStream, null
+  br i1 %186, label %190, label %187
 
-192:
-  %193 = getelementptr inbounds nuw i8, ptr %189, i64 8
-  %194 = load i32, ptr %193, align 8
-  %195 = icmp eq i32 %194, %122
-  br i1 %195, label %204, label %196
+187:
+  %188 = call ptr @TVMFFIEnvGetStream(i32 %9, i32 %125)
+  %189 = icmp eq ptr %188, null
+  br i1 %189, label %190, label %197
 
-196:
-  %197 = getelementptr inbounds nuw i8, ptr %189, i64 24
-  %198 = load ptr, ptr %197, align 8
-  %199 = icmp eq ptr %198, null
-  br i1 %199, label %200, label %188
+190:
+  %191 = getelementptr inbounds nuw i8, ptr %185, i64 24
+  %192 = load ptr, ptr %191, align 8
+  %193 = icmp eq ptr %192, null
+  br i1 %193, label %194, label %197
 
-200:
-  %201 = getelementptr inbounds nuw i8, ptr %189, i64 24
-  br label %202
+194:
+  %195 = getelementptr inbounds nuw i8, ptr %185, i64 16
+  %196 = load ptr, ptr %195, align 8
+  br label %197
 
-202:
-  %203 = phi ptr [ %143, %177 ], [ %201, %200 ]
-  store ptr %173, ptr %203, align 8
-  br label %204
+197:
+  %198 = phi ptr [ %196, %194 ], [ %188, %187 ], [ %192, %190 ]
+  %199 = call fastcc ptr @devices()
+  %200 = getelementptr inbounds nuw i8, ptr %199, i64 8
+  %201 = call i32 @pthread_mutex_lock(ptr %200)
+  %202 = getelementptr inbounds nuw i8, ptr %73, i64 128
+  %203 = load ptr, ptr %202, align 8
+  %204 = call i32 %203(ptr %20, i32 %125, ptr %198, ptr %182, ptr %6)
+  %205 = call fastcc ptr @devices()
+  %206 = getelementptr inbounds nuw i8, ptr %205, i64 8
+  %207 = call i32 @pthread_mutex_unlock(ptr %206)
+  br label %208
 
-204:
-  %205 = phi ptr [ %173, %202 ], [ %189, %192 ]
-  %206 = getelementptr inbounds nuw i8, ptr %205, i64 16
-  %207 = load ptr, ptr %206, align 8
-  store ptr %207, ptr %2, align 8
-  %208 = call fastcc ptr @devices()
-  %209 = getelementptr inbounds nuw i8, ptr %208, i64 8
-  %210 = call i32 @pthread_mutex_unlock(ptr %209)
-  %211 = load ptr, ptr %2, align 8
-  br label %212
-
-212:
-  %213 = phi ptr [ null, %175 ], [ %211, %204 ], [ null, %167 ]
-  br label %214
-
-214:
-  %215 = phi ptr [ %166, %164 ], [ %213, %212 ]
-  %216 = icmp eq ptr %215, null
-  br i1 %216, label %245, label %217
-
-217:
-  %218 = getelementptr inbounds nuw i8, ptr %20, i64 840
-  %219 = zext nneg i32 %122 to i64
-  %220 = getelementptr inbounds nuw %struct.Device, ptr %218, i64 %219
-  %221 = icmp eq ptr @TVMFFIEnvGetStream, null
-  br i1 %221, label %225, label %222
-
-222:
-  %223 = call ptr @TVMFFIEnvGetStream(i32 %9, i32 %122)
-  %224 = icmp eq ptr %223, null
-  br i1 %224, label %225, label %232
-
-225:
-  %226 = getelementptr inbounds nuw i8, ptr %220, i64 24
-  %227 = load ptr, ptr %226, align 8
-  %228 = icmp eq ptr %227, null
-  br i1 %228, label %229, label %232
-
-229:
-  %230 = getelementptr inbounds nuw i8, ptr %220, i64 16
-  %231 = load ptr, ptr %230, align 8
-  br label %232
-
-232:
-  %233 = phi ptr [ %231, %229 ], [ %223, %222 ], [ %227, %225 ]
-  %234 = call fastcc ptr @devices()
-  %235 = getelementptr inbounds nuw i8, ptr %234, i64 8
-  %236 = call i32 @pthread_mutex_lock(ptr %235)
-  %237 = getelementptr inbounds nuw i8, ptr %73, i64 120
-  %238 = load ptr, ptr %237, align 8
-  %239 = call i32 %238(ptr %20, i32 %122, ptr %233, ptr %215, ptr %6)
-  br label %240
-
-240:
-  %241 = phi i32 [ %239, %232 ], [ -1, %116 ]
-  %242 = call fastcc ptr @devices()
-  %243 = getelementptr inbounds nuw i8, ptr %242, i64 8
-  %244 = call i32 @pthread_mutex_unlock(ptr %243)
-  br label %245
-
-245:
-  %246 = phi i32 [ -1, %1 ], [ 0, %55 ], [ -1, %214 ], [ -1, %121 ], [ %241, %240 ]
-  ret i32 %246
+208:
+  %209 = phi i32 [ -1, %1 ], [ 0, %55 ], [ -1, %116 ], [ -1, %124 ], [ %204, %197 ], [ -1, %177 ], [ -1, %176 ]
+  ret i32 %209
 }
 
 declare ptr @strchr(ptr, i32)
@@ -2508,7 +2450,7 @@ define internal i32 @opencl_open(ptr %0, i32 %1) {
   br label %28
 
 28:
-  %29 = phi ptr [ @.str.123, %18 ], [ %27, %21 ]
+  %29 = phi ptr [ @.str.124, %18 ], [ %27, %21 ]
   %30 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %6, i64 4096, ptr @.str.53, ptr %29, i32 %14)
   call fastcc void @report(ptr @.str.4, ptr %6)
   br label %70
@@ -2543,7 +2485,7 @@ define internal i32 @opencl_open(ptr %0, i32 %1) {
   br label %51
 
 51:
-  %52 = phi ptr [ @.str.123, %41 ], [ %50, %44 ]
+  %52 = phi ptr [ @.str.124, %41 ], [ %50, %44 ]
   %53 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %7, i64 4096, ptr @.str.54, ptr %52, i32 %37)
   call fastcc void @report(ptr @.str.4, ptr %7)
   br label %70
@@ -2634,7 +2576,7 @@ define internal i32 @opencl_allocate(ptr %0, ptr %1) {
   br label %41
 
 41:
-  %42 = phi ptr [ @.str.123, %31 ], [ %40, %34 ]
+  %42 = phi ptr [ @.str.124, %31 ], [ %40, %34 ]
   %43 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %5, i64 4096, ptr @.str.55, ptr %42, i32 %27)
   call fastcc void @report(ptr @.str.4, ptr %5)
   br label %51
@@ -2758,7 +2700,7 @@ define internal i32 @opencl_copy(ptr %0, i32 %1, ptr %2, ptr byval(%struct.Place
   br label %52
 
 52:
-  %53 = phi ptr [ @.str.123, %42 ], [ %51, %45 ]
+  %53 = phi ptr [ @.str.124, %42 ], [ %51, %45 ]
   %54 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %7, i64 4096, ptr @.str.5, ptr @.str.28, ptr %53, i32 %38)
   call fastcc void @report(ptr @.str.4, ptr %7)
   br label %114
@@ -2798,7 +2740,7 @@ define internal i32 @opencl_copy(ptr %0, i32 %1, ptr %2, ptr byval(%struct.Place
   br label %81
 
 81:
-  %82 = phi ptr [ @.str.123, %71 ], [ %80, %74 ]
+  %82 = phi ptr [ @.str.124, %71 ], [ %80, %74 ]
   %83 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %8, i64 4096, ptr @.str.5, ptr @.str.29, ptr %82, i32 %67)
   call fastcc void @report(ptr @.str.4, ptr %8)
   br label %114
@@ -2839,7 +2781,7 @@ define internal i32 @opencl_copy(ptr %0, i32 %1, ptr %2, ptr byval(%struct.Place
   br label %111
 
 111:
-  %112 = phi ptr [ @.str.123, %101 ], [ %110, %104 ]
+  %112 = phi ptr [ @.str.124, %101 ], [ %110, %104 ]
   %113 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %9, i64 4096, ptr @.str.5, ptr @.str.30, ptr %112, i32 %97)
   call fastcc void @report(ptr @.str.4, ptr %9)
   br label %114
@@ -2888,7 +2830,7 @@ define internal i32 @opencl_synchronize(ptr %0, i32 %1, ptr %2) {
   br label %29
 
 29:
-  %30 = phi ptr [ @.str.123, %19 ], [ %28, %22 ]
+  %30 = phi ptr [ @.str.124, %19 ], [ %28, %22 ]
   %31 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %4, i64 4096, ptr @.str.5, ptr @.str.32, ptr %30, i32 %15)
   call fastcc void @report(ptr @.str.4, ptr %4)
   br label %32
@@ -2935,7 +2877,7 @@ define internal i32 @opencl_create_stream(ptr %0, i32 %1, ptr %2) {
   br label %29
 
 29:
-  %30 = phi ptr [ @.str.123, %19 ], [ %28, %22 ]
+  %30 = phi ptr [ @.str.124, %19 ], [ %28, %22 ]
   %31 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %5, i64 4096, ptr @.str.54, ptr %30, i32 %15)
   call fastcc void @report(ptr @.str.4, ptr %5)
   br label %32
@@ -2972,7 +2914,7 @@ define internal i32 @opencl_destroy_stream(ptr %0, i32 %1, ptr %2) {
   br label %21
 
 21:
-  %22 = phi ptr [ @.str.123, %11 ], [ %20, %14 ]
+  %22 = phi ptr [ @.str.124, %11 ], [ %20, %14 ]
   %23 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %4, i64 4096, ptr @.str.5, ptr @.str.33, ptr %22, i32 %7)
   call fastcc void @report(ptr @.str.4, ptr %4)
   br label %24
@@ -3018,7 +2960,7 @@ define internal i32 @opencl_wait(ptr %0, i32 %1, ptr %2, ptr %3) {
   br label %30
 
 30:
-  %31 = phi ptr [ @.str.123, %20 ], [ %29, %23 ]
+  %31 = phi ptr [ @.str.124, %20 ], [ %29, %23 ]
   %32 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %6, i64 4096, ptr @.str.5, ptr @.str.34, ptr %31, i32 %16)
   call fastcc void @report(ptr @.str.4, ptr %6)
   br label %64
@@ -3054,7 +2996,7 @@ define internal i32 @opencl_wait(ptr %0, i32 %1, ptr %2, ptr %3) {
   br label %55
 
 55:
-  %56 = phi ptr [ @.str.123, %45 ], [ %54, %48 ]
+  %56 = phi ptr [ @.str.124, %45 ], [ %54, %48 ]
   %57 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %7, i64 4096, ptr @.str.5, ptr @.str.35, ptr %56, i32 %41)
   call fastcc void @report(ptr @.str.4, ptr %7)
   br label %58
@@ -3100,7 +3042,7 @@ define internal i32 @opencl_record(ptr %0, i32 %1, ptr %2, ptr %3) {
   br label %23
 
 23:
-  %24 = phi ptr [ @.str.123, %13 ], [ %22, %16 ]
+  %24 = phi ptr [ @.str.124, %13 ], [ %22, %16 ]
   %25 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %5, i64 4096, ptr @.str.5, ptr @.str.34, ptr %24, i32 %9)
   call fastcc void @report(ptr @.str.4, ptr %5)
   br label %46
@@ -3131,7 +3073,7 @@ define internal i32 @opencl_record(ptr %0, i32 %1, ptr %2, ptr %3) {
   br label %43
 
 43:
-  %44 = phi ptr [ @.str.123, %33 ], [ %42, %36 ]
+  %44 = phi ptr [ @.str.124, %33 ], [ %42, %36 ]
   %45 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %6, i64 4096, ptr @.str.5, ptr @.str.31, ptr %44, i32 %29)
   call fastcc void @report(ptr @.str.4, ptr %6)
   br label %46
@@ -3178,7 +3120,7 @@ define internal i32 @opencl_elapsed(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   br label %30
 
 30:
-  %31 = phi ptr [ @.str.123, %20 ], [ %29, %23 ]
+  %31 = phi ptr [ @.str.124, %20 ], [ %29, %23 ]
   %32 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %8, i64 4096, ptr @.str.5, ptr @.str.36, ptr %31, i32 %13)
   call fastcc void @report(ptr @.str.4, ptr %8)
   br label %33
@@ -3232,7 +3174,7 @@ define internal i32 @opencl_elapsed(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   br label %66
 
 66:
-  %67 = phi ptr [ @.str.123, %56 ], [ %65, %59 ]
+  %67 = phi ptr [ @.str.124, %56 ], [ %65, %59 ]
   %68 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %9, i64 4096, ptr @.str.5, ptr @.str.37, ptr %67, i32 %52)
   call fastcc void @report(ptr @.str.4, ptr %9)
   br label %69
@@ -3245,274 +3187,334 @@ define internal i32 @opencl_elapsed(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   br i1 %43, label %42, label %37
 }
 
-define internal i32 @opencl_compile(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4, ptr %5) {
-  %7 = alloca ptr, align 8
-  %8 = alloca [4096 x i8], align 16
+define internal i32 @opencl_build(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
+  %6 = alloca ptr, align 8
+  %7 = alloca [4096 x i8], align 16
+  %8 = alloca [256 x i8], align 16
   %9 = alloca [256 x i8], align 16
   %10 = alloca ptr, align 8
-  %11 = alloca i32, align 4
-  %12 = alloca [4096 x i8], align 16
-  %13 = alloca i64, align 8
-  %14 = alloca [4096 x i8], align 16
-  store ptr %2, ptr %10, align 8
+  %11 = alloca [4096 x i8], align 16
+  %12 = alloca i32, align 4
+  %13 = alloca [4096 x i8], align 16
+  %14 = alloca i64, align 8
   %15 = getelementptr inbounds nuw i8, ptr %0, i64 840
   %16 = sext i32 %1 to i64
   %17 = getelementptr inbounds %struct.Device, ptr %15, i64 %16
-  store i32 0, ptr %11, align 4
-  %18 = getelementptr inbounds nuw i8, ptr %0, i64 736
-  %19 = load ptr, ptr %18, align 8
-  %20 = getelementptr inbounds nuw i8, ptr %17, i64 8
-  %21 = load ptr, ptr %20, align 8
-  %22 = call ptr %19(ptr %21, i32 1, ptr %10, ptr null, ptr %11)
-  %23 = load i32, ptr %11, align 4
-  %24 = icmp eq i32 %23, 0
-  br i1 %24, label %40, label %25
+  %18 = tail call i64 @strlen(ptr %2)
+  %19 = add i64 %18, 1
+  %20 = tail call ptr @calloc(i64 %19, i64 1)
+  store ptr %20, ptr %10, align 8
+  %21 = icmp eq ptr %20, null
+  br i1 %21, label %22, label %24
 
-25:
-  %26 = icmp ugt i32 %23, -15
-  br i1 %26, label %30, label %27
+22:
+  %23 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %11, i64 4096, ptr @.str.7)
+  call fastcc void @report(ptr @.str.2, ptr %11)
+  br label %192
 
-27:
-  %28 = add i32 %23, 63
-  %29 = icmp ult i32 %28, 34
-  br i1 %29, label %30, label %37
+24:
+  %25 = tail call ptr @memmove(ptr %20, ptr %2, i64 %18)
+  %26 = load ptr, ptr %17, align 8
+  store i8 0, ptr %9, align 16
+  %27 = getelementptr inbounds nuw i8, ptr %0, i64 536
+  %28 = load ptr, ptr %27, align 8
+  %29 = call i32 %28(ptr %26, i32 4143, i64 255, ptr %9, ptr null)
+  %30 = getelementptr inbounds nuw i8, ptr %9, i64 255
+  store i8 0, ptr %30, align 1
+  %31 = call fastcc i32 @contains(ptr %9, ptr @.str.59)
+  %32 = icmp eq i32 %31, 0
+  br i1 %32, label %49, label %33
 
-30:
-  %31 = phi i32 [ 0, %25 ], [ -30, %27 ]
-  %32 = phi ptr [ @OPENCL_ERRORS, %25 ], [ @OPENCL_INVALID, %27 ]
-  %33 = sub nsw i32 %31, %23
-  %34 = zext nneg i32 %33 to i64
-  %35 = getelementptr inbounds nuw ptr, ptr %32, i64 %34
-  %36 = load ptr, ptr %35, align 8
-  br label %37
+33:
+  %34 = load ptr, ptr %10, align 8
+  %35 = call ptr @strstr(ptr %34, ptr @forget_unrolling.PRAGMA)
+  %36 = icmp eq ptr %35, null
+  br i1 %36, label %49, label %40
 
 37:
-  %38 = phi ptr [ @.str.123, %27 ], [ %36, %30 ]
-  %39 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 4096, ptr @.str.57, ptr %38, i32 %23)
-  call fastcc void @report(ptr @.str.4, ptr %12)
-  br label %182
+  %38 = call ptr @strstr(ptr %43, ptr @forget_unrolling.PRAGMA)
+  %39 = icmp eq ptr %38, null
+  br i1 %39, label %49, label %46
 
 40:
-  %41 = load ptr, ptr %17, align 8
-  store i8 0, ptr %9, align 16
-  %42 = getelementptr inbounds nuw i8, ptr %0, i64 536
-  %43 = load ptr, ptr %42, align 8
-  %44 = call i32 %43(ptr %41, i32 4139, i64 255, ptr %9, ptr null)
-  %45 = getelementptr inbounds nuw i8, ptr %9, i64 255
-  store i8 0, ptr %45, align 1
-  %46 = call fastcc i32 @contains(ptr %9, ptr @.str.51)
-  %47 = icmp eq i32 %46, 0
-  %48 = select i1 %47, ptr @.str, ptr @.str.58
-  %49 = getelementptr inbounds nuw i8, ptr %0, i64 656
-  %50 = load ptr, ptr %49, align 8
-  %51 = call i32 %50(ptr %22, i32 1, ptr %17, ptr %48, ptr null, ptr null)
-  store i32 %51, ptr %11, align 4
-  %52 = icmp eq i32 %51, 0
-  br i1 %52, label %154, label %53
+  %41 = phi i64 [ %47, %46 ], [ 0, %33 ]
+  %42 = phi ptr [ %48, %46 ], [ %35, %33 ]
+  %43 = getelementptr inbounds nuw i8, ptr %42, i64 1
+  store i8 32, ptr %42, align 1
+  %44 = add nuw nsw i64 %41, 1
+  %45 = icmp eq i64 %44, 14
+  br i1 %45, label %37, label %46
 
-53:
-  store i64 0, ptr %13, align 8
-  %54 = getelementptr inbounds nuw i8, ptr %0, i64 664
-  %55 = load ptr, ptr %54, align 8
-  %56 = load ptr, ptr %17, align 8
-  %57 = call i32 %55(ptr %22, ptr %56, i32 4483, i64 0, ptr null, ptr %13)
-  %58 = load i64, ptr %13, align 8
-  %59 = add i64 %58, 1
-  %60 = call ptr @calloc(i64 %59, i64 1)
-  %61 = icmp eq ptr %60, null
-  br i1 %61, label %68, label %62
+46:
+  %47 = phi i64 [ %44, %40 ], [ 0, %37 ]
+  %48 = phi ptr [ %43, %40 ], [ %38, %37 ]
+  br label %40
 
-62:
-  %63 = load ptr, ptr %54, align 8
-  %64 = load ptr, ptr %17, align 8
-  %65 = load i64, ptr %13, align 8
-  %66 = call i32 %63(ptr %22, ptr %64, i32 4483, i64 %65, ptr %60, ptr null)
-  %67 = load ptr, ptr %10, align 8
-  br label %83
+49:
+  store i32 0, ptr %12, align 4
+  %50 = getelementptr inbounds nuw i8, ptr %0, i64 736
+  %51 = load ptr, ptr %50, align 8
+  %52 = getelementptr inbounds nuw i8, ptr %17, i64 8
+  %53 = load ptr, ptr %52, align 8
+  %54 = call ptr %51(ptr %53, i32 1, ptr %10, ptr null, ptr %12)
+  store ptr %54, ptr %4, align 8
+  %55 = load ptr, ptr %10, align 8
+  call void @free(ptr %55)
+  %56 = load i32, ptr %12, align 4
+  %57 = icmp eq i32 %56, 0
+  br i1 %57, label %73, label %58
 
-68:
-  %69 = load ptr, ptr %10, align 8
-  %70 = load i32, ptr %11, align 4
-  %71 = add i32 %70, 14
-  %72 = icmp ult i32 %71, 15
-  br i1 %72, label %76, label %73
+58:
+  %59 = icmp ugt i32 %56, -15
+  br i1 %59, label %63, label %60
+
+60:
+  %61 = add i32 %56, 63
+  %62 = icmp ult i32 %61, 34
+  br i1 %62, label %63, label %70
+
+63:
+  %64 = phi i32 [ 0, %58 ], [ -30, %60 ]
+  %65 = phi ptr [ @OPENCL_ERRORS, %58 ], [ @OPENCL_INVALID, %60 ]
+  %66 = sub nsw i32 %64, %56
+  %67 = zext nneg i32 %66 to i64
+  %68 = getelementptr inbounds nuw ptr, ptr %65, i64 %67
+  %69 = load ptr, ptr %68, align 8
+  br label %70
+
+70:
+  %71 = phi ptr [ @.str.124, %60 ], [ %69, %63 ]
+  %72 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %13, i64 4096, ptr @.str.57, ptr %71, i32 %56)
+  call fastcc void @report(ptr @.str.4, ptr %13)
+  br label %190
 
 73:
-  %74 = add i32 %70, 63
-  %75 = icmp ult i32 %74, 34
-  br i1 %75, label %76, label %83
-
-76:
-  %77 = phi i32 [ 0, %68 ], [ -30, %73 ]
-  %78 = phi ptr [ @OPENCL_ERRORS, %68 ], [ @OPENCL_INVALID, %73 ]
-  %79 = sub nsw i32 %77, %70
-  %80 = zext nneg i32 %79 to i64
-  %81 = getelementptr inbounds nuw ptr, ptr %78, i64 %80
+  %74 = load ptr, ptr %17, align 8
+  store i8 0, ptr %8, align 16
+  %75 = load ptr, ptr %27, align 8
+  %76 = call i32 %75(ptr %74, i32 4139, i64 255, ptr %8, ptr null)
+  %77 = getelementptr inbounds nuw i8, ptr %8, i64 255
+  store i8 0, ptr %77, align 1
+  %78 = call fastcc i32 @contains(ptr %8, ptr @.str.51)
+  %79 = icmp eq i32 %78, 0
+  %80 = select i1 %79, ptr @.str, ptr @.str.58
+  %81 = getelementptr inbounds nuw i8, ptr %0, i64 656
   %82 = load ptr, ptr %81, align 8
-  br label %83
+  %83 = load ptr, ptr %4, align 8
+  %84 = call i32 %82(ptr %83, i32 1, ptr %17, ptr %80, ptr null, ptr null)
+  store i32 %84, ptr %12, align 4
+  %85 = icmp eq i32 %84, 0
+  br i1 %85, label %190, label %86
 
-83:
-  %84 = phi ptr [ %67, %62 ], [ %69, %73 ], [ %69, %76 ]
-  %85 = phi ptr [ %60, %62 ], [ @.str.123, %73 ], [ %82, %76 ]
-  %86 = call ptr @strstr(ptr %85, ptr @.str.60)
-  br label %87
-
-87:
-  %88 = phi ptr [ %86, %83 ], [ %91, %90 ]
-  %89 = icmp ugt ptr %88, %85
-  br i1 %89, label %90, label %94
-
-90:
-  %91 = getelementptr inbounds i8, ptr %88, i64 -1
-  %92 = load i8, ptr %91, align 1
-  %93 = icmp eq i8 %92, 10
-  br i1 %93, label %96, label %87
-
-94:
-  %95 = icmp eq ptr %88, null
-  br i1 %95, label %149, label %96
+86:
+  store i64 0, ptr %14, align 8
+  %87 = getelementptr inbounds nuw i8, ptr %0, i64 664
+  %88 = load ptr, ptr %87, align 8
+  %89 = load ptr, ptr %4, align 8
+  %90 = load ptr, ptr %17, align 8
+  %91 = call i32 %88(ptr %89, ptr %90, i32 4483, i64 0, ptr null, ptr %14)
+  %92 = load i64, ptr %14, align 8
+  %93 = add i64 %92, 1
+  %94 = call ptr @calloc(i64 %93, i64 1)
+  %95 = icmp eq ptr %94, null
+  br i1 %95, label %102, label %96
 
 96:
-  br label %97
-
-97:
-  %98 = phi ptr [ %116, %114 ], [ %88, %96 ]
-  %99 = phi i64 [ %115, %114 ], [ 0, %96 ]
-  %100 = load i8, ptr %98, align 1
-  %101 = icmp eq i64 %99, 0
-  switch i8 %100, label %102 [
-    i8 0, label %117
-    i8 10, label %117
-  ]
+  %97 = load ptr, ptr %87, align 8
+  %98 = load ptr, ptr %4, align 8
+  %99 = load ptr, ptr %17, align 8
+  %100 = load i64, ptr %14, align 8
+  %101 = call i32 %97(ptr %98, ptr %99, i32 4483, i64 %100, ptr %94, ptr null)
+  br label %116
 
 102:
-  br i1 %101, label %103, label %118
+  %103 = load i32, ptr %12, align 4
+  %104 = add i32 %103, 14
+  %105 = icmp ult i32 %104, 15
+  br i1 %105, label %109, label %106
 
-103:
-  store ptr @.str, ptr %7, align 8
-  %104 = icmp eq i8 %100, 58
-  br i1 %104, label %105, label %114
-
-105:
-  %106 = getelementptr inbounds nuw i8, ptr %98, i64 1
-  %107 = call i64 @strtol(ptr %106, ptr %7, i32 10)
-  %108 = icmp sgt i64 %107, 0
-  br i1 %108, label %109, label %114
+106:
+  %107 = add i32 %103, 63
+  %108 = icmp ult i32 %107, 34
+  br i1 %108, label %109, label %116
 
 109:
-  %110 = load ptr, ptr %7, align 8
-  %111 = load i8, ptr %110, align 1
-  %112 = icmp eq i8 %111, 58
-  %113 = select i1 %112, i64 %107, i64 0
-  br label %114
+  %110 = phi i32 [ 0, %102 ], [ -30, %106 ]
+  %111 = phi ptr [ @OPENCL_ERRORS, %102 ], [ @OPENCL_INVALID, %106 ]
+  %112 = sub nsw i32 %110, %103
+  %113 = zext nneg i32 %112 to i64
+  %114 = getelementptr inbounds nuw ptr, ptr %111, i64 %113
+  %115 = load ptr, ptr %114, align 8
+  br label %116
 
-114:
-  %115 = phi i64 [ 0, %105 ], [ %113, %109 ], [ 0, %103 ]
-  %116 = getelementptr inbounds nuw i8, ptr %98, i64 1
-  br label %97
+116:
+  %117 = phi ptr [ %94, %96 ], [ @.str.124, %106 ], [ %115, %109 ]
+  %118 = call ptr @strstr(ptr %117, ptr @.str.60)
+  br label %119
 
-117:
-  br i1 %101, label %149, label %118
-
-118:
-  %119 = icmp samesign ugt i64 %99, 1
-  %120 = icmp ne ptr %84, null
-  %121 = and i1 %120, %119
-  br i1 %121, label %130, label %124
+119:
+  %120 = phi ptr [ %118, %116 ], [ %123, %122 ]
+  %121 = icmp ugt ptr %120, %117
+  br i1 %121, label %122, label %126
 
 122:
-  %123 = select i1 %134, ptr %135, ptr null
-  br label %124
+  %123 = getelementptr inbounds i8, ptr %120, i64 -1
+  %124 = load i8, ptr %123, align 1
+  %125 = icmp eq i8 %124, 10
+  br i1 %125, label %128, label %119
 
-124:
-  %125 = phi ptr [ %84, %118 ], [ %123, %122 ]
-  %126 = phi i1 [ %120, %118 ], [ %134, %122 ]
-  %127 = select i1 %126, ptr %125, ptr @.str
-  %128 = call ptr @strchr(ptr %127, i32 10)
-  %129 = icmp eq ptr %128, null
-  br i1 %129, label %143, label %139
+126:
+  %127 = icmp eq ptr %120, null
+  br i1 %127, label %181, label %128
 
-130:
-  %131 = phi ptr [ %135, %130 ], [ %84, %118 ]
-  %132 = phi i64 [ %136, %130 ], [ 1, %118 ]
-  %133 = call ptr @strchr(ptr %131, i32 10)
-  %134 = icmp ne ptr %133, null
-  %135 = getelementptr inbounds nuw i8, ptr %133, i64 1
-  %136 = add nuw nsw i64 %132, 1
-  %137 = icmp slt i64 %136, %99
-  %138 = select i1 %137, i1 %134, i1 false
-  br i1 %138, label %130, label %122
+128:
+  br label %129
 
-139:
-  %140 = ptrtoint ptr %128 to i64
-  %141 = ptrtoint ptr %127 to i64
-  %142 = sub i64 %140, %141
-  br label %145
+129:
+  %130 = phi ptr [ %148, %146 ], [ %120, %128 ]
+  %131 = phi i64 [ %147, %146 ], [ 0, %128 ]
+  %132 = load i8, ptr %130, align 1
+  %133 = icmp eq i64 %131, 0
+  switch i8 %132, label %134 [
+    i8 0, label %149
+    i8 10, label %149
+  ]
 
-143:
-  %144 = call i64 @strlen(ptr %127)
-  br label %145
+134:
+  br i1 %133, label %135, label %150
 
-145:
-  %146 = phi i64 [ %142, %139 ], [ %144, %143 ]
-  %147 = call i64 @llvm.smin.i64(i64 %146, i64 500)
-  %148 = trunc i64 %147 to i32
-  br label %149
+135:
+  store ptr @.str, ptr %6, align 8
+  %136 = icmp eq i8 %132, 58
+  br i1 %136, label %137, label %146
+
+137:
+  %138 = getelementptr inbounds nuw i8, ptr %130, i64 1
+  %139 = call i64 @strtol(ptr %138, ptr %6, i32 10)
+  %140 = icmp sgt i64 %139, 0
+  br i1 %140, label %141, label %146
+
+141:
+  %142 = load ptr, ptr %6, align 8
+  %143 = load i8, ptr %142, align 1
+  %144 = icmp eq i8 %143, 58
+  %145 = select i1 %144, i64 %139, i64 0
+  br label %146
+
+146:
+  %147 = phi i64 [ 0, %137 ], [ %145, %141 ], [ 0, %135 ]
+  %148 = getelementptr inbounds nuw i8, ptr %130, i64 1
+  br label %129
 
 149:
-  %150 = phi i64 [ %99, %145 ], [ 0, %117 ], [ 0, %94 ]
-  %151 = phi i32 [ %148, %145 ], [ 0, %117 ], [ 0, %94 ]
-  %152 = phi ptr [ %127, %145 ], [ @.str, %117 ], [ @.str, %94 ]
-  %153 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %8, i64 4096, ptr @.str.61, i64 %150, i32 %151, ptr %152, ptr %85)
-  call fastcc void @report(ptr @.str.4, ptr %8)
-  call void @free(ptr %60)
-  br label %175
+  br i1 %133, label %181, label %150
+
+150:
+  %151 = icmp samesign ugt i64 %131, 1
+  %152 = icmp ne ptr %2, null
+  %153 = and i1 %152, %151
+  br i1 %153, label %162, label %156
 
 154:
-  %155 = getelementptr inbounds nuw i8, ptr %0, i64 744
-  %156 = load ptr, ptr %155, align 8
-  %157 = call ptr %156(ptr %22, ptr %4, ptr %11)
-  store ptr %157, ptr %5, align 8
-  %158 = load i32, ptr %11, align 4
-  %159 = icmp eq i32 %158, 0
-  br i1 %159, label %175, label %160
+  %155 = select i1 %166, ptr %167, ptr null
+  br label %156
 
-160:
-  %161 = icmp ugt i32 %158, -15
-  br i1 %161, label %165, label %162
+156:
+  %157 = phi ptr [ %2, %150 ], [ %155, %154 ]
+  %158 = phi i1 [ %152, %150 ], [ %166, %154 ]
+  %159 = select i1 %158, ptr %157, ptr @.str
+  %160 = call ptr @strchr(ptr %159, i32 10)
+  %161 = icmp eq ptr %160, null
+  br i1 %161, label %175, label %171
 
 162:
-  %163 = add i32 %158, 63
-  %164 = icmp ult i32 %163, 34
-  br i1 %164, label %165, label %172
+  %163 = phi ptr [ %167, %162 ], [ %2, %150 ]
+  %164 = phi i64 [ %168, %162 ], [ 1, %150 ]
+  %165 = call ptr @strchr(ptr %163, i32 10)
+  %166 = icmp ne ptr %165, null
+  %167 = getelementptr inbounds nuw i8, ptr %165, i64 1
+  %168 = add nuw nsw i64 %164, 1
+  %169 = icmp slt i64 %168, %131
+  %170 = select i1 %169, i1 %166, i1 false
+  br i1 %170, label %162, label %154
 
-165:
-  %166 = phi i32 [ 0, %160 ], [ -30, %162 ]
-  %167 = phi ptr [ @OPENCL_ERRORS, %160 ], [ @OPENCL_INVALID, %162 ]
-  %168 = sub nsw i32 %166, %158
-  %169 = zext nneg i32 %168 to i64
-  %170 = getelementptr inbounds nuw ptr, ptr %167, i64 %169
-  %171 = load ptr, ptr %170, align 8
-  br label %172
-
-172:
-  %173 = phi ptr [ @.str.123, %162 ], [ %171, %165 ]
-  %174 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %14, i64 4096, ptr @.str.59, ptr %4, ptr %173)
-  call fastcc void @report(ptr @.str.4, ptr %14)
-  br label %175
+171:
+  %172 = ptrtoint ptr %160 to i64
+  %173 = ptrtoint ptr %159 to i64
+  %174 = sub i64 %172, %173
+  br label %177
 
 175:
-  %176 = getelementptr inbounds nuw i8, ptr %0, i64 672
-  %177 = load ptr, ptr %176, align 8
-  %178 = call i32 %177(ptr %22)
-  %179 = load i32, ptr %11, align 4
-  %180 = icmp ne i32 %179, 0
-  %181 = sext i1 %180 to i32
-  br label %182
+  %176 = call i64 @strlen(ptr %159)
+  br label %177
 
-182:
-  %183 = phi i32 [ -1, %37 ], [ %181, %175 ]
-  ret i32 %183
+177:
+  %178 = phi i64 [ %174, %171 ], [ %176, %175 ]
+  %179 = call i64 @llvm.smin.i64(i64 %178, i64 500)
+  %180 = trunc i64 %179 to i32
+  br label %181
+
+181:
+  %182 = phi i64 [ %131, %177 ], [ 0, %149 ], [ 0, %126 ]
+  %183 = phi i32 [ %180, %177 ], [ 0, %149 ], [ 0, %126 ]
+  %184 = phi ptr [ %159, %177 ], [ @.str, %149 ], [ @.str, %126 ]
+  %185 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %7, i64 4096, ptr @.str.61, i64 %182, i32 %183, ptr %184, ptr %117)
+  call fastcc void @report(ptr @.str.4, ptr %7)
+  call void @free(ptr %94)
+  %186 = getelementptr inbounds nuw i8, ptr %0, i64 672
+  %187 = load ptr, ptr %186, align 8
+  %188 = load ptr, ptr %4, align 8
+  %189 = call i32 %187(ptr %188)
+  br label %190
+
+190:
+  %191 = phi i32 [ -1, %70 ], [ -1, %181 ], [ 0, %73 ]
+  br label %192
+
+192:
+  %193 = phi i32 [ %191, %190 ], [ -1, %22 ]
+  ret i32 %193
+}
+
+define internal i32 @opencl_find(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
+  %6 = alloca i32, align 4
+  %7 = alloca [4096 x i8], align 16
+  store i32 0, ptr %6, align 4
+  %8 = getelementptr inbounds nuw i8, ptr %0, i64 744
+  %9 = load ptr, ptr %8, align 8
+  %10 = call ptr %9(ptr %2, ptr %3, ptr %6)
+  store ptr %10, ptr %4, align 8
+  %11 = load i32, ptr %6, align 4
+  %12 = icmp eq i32 %11, 0
+  br i1 %12, label %28, label %13
+
+13:
+  %14 = icmp ugt i32 %11, -15
+  br i1 %14, label %18, label %15
+
+15:
+  %16 = add i32 %11, 63
+  %17 = icmp ult i32 %16, 34
+  br i1 %17, label %18, label %25
+
+18:
+  %19 = phi i32 [ 0, %13 ], [ -30, %15 ]
+  %20 = phi ptr [ @OPENCL_ERRORS, %13 ], [ @OPENCL_INVALID, %15 ]
+  %21 = sub nsw i32 %19, %11
+  %22 = zext nneg i32 %21 to i64
+  %23 = getelementptr inbounds nuw ptr, ptr %20, i64 %22
+  %24 = load ptr, ptr %23, align 8
+  br label %25
+
+25:
+  %26 = phi ptr [ @.str.124, %15 ], [ %24, %18 ]
+  %27 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %7, i64 4096, ptr @.str.62, ptr %3, ptr %26)
+  call fastcc void @report(ptr @.str.4, ptr %7)
+  br label %28
+
+28:
+  %29 = phi i32 [ -1, %25 ], [ 0, %5 ]
+  ret i32 %29
 }
 
 define internal i32 @opencl_launch(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
@@ -3661,7 +3663,7 @@ define internal i32 @opencl_launch(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   %95 = load i64, ptr %36, align 8
   %96 = sub i64 %35, %95
   %97 = lshr i64 %92, 3
-  %98 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %10, i64 4096, ptr @.str.62, ptr %93, i32 %94, i64 %96, i64 %97)
+  %98 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %10, i64 4096, ptr @.str.63, ptr %93, i32 %94, i64 %96, i64 %97)
   call fastcc void @report(ptr @.str.4, ptr %10)
   br label %114
 
@@ -3989,6 +3991,8 @@ declare ptr @dlopen(ptr, i32)
 
 declare ptr @dlsym(ptr, ptr)
 
+declare ptr @memmove(ptr, ptr, i64)
+
 declare ptr @strstr(ptr, ptr)
 
 declare i64 @strtol(ptr, ptr, i32)
@@ -4079,7 +4083,7 @@ define internal fastcc void @report_launch(ptr %0, i32 %1, ptr %2, ptr %3, ptr %
   br i1 %38, label %39, label %41
 
 39:
-  %40 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %11, i64 200, ptr @.str.63, i64 %37, i64 %28)
+  %40 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %11, i64 200, ptr @.str.64, i64 %37, i64 %28)
   br label %52
 
 41:
@@ -4087,7 +4091,7 @@ define internal fastcc void @report_launch(ptr %0, i32 %1, ptr %2, ptr %3, ptr %
   br i1 %42, label %43, label %45
 
 43:
-  %44 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %11, i64 200, ptr @.str.64, i64 %24, i64 %31)
+  %44 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %11, i64 200, ptr @.str.65, i64 %24, i64 %31)
   br label %52
 
 45:
@@ -4098,7 +4102,7 @@ define internal fastcc void @report_launch(ptr %0, i32 %1, ptr %2, ptr %3, ptr %
   br i1 %49, label %50, label %52
 
 50:
-  %51 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %11, i64 200, ptr @.str.65, i64 %24, i64 %46)
+  %51 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %11, i64 200, ptr @.str.66, i64 %24, i64 %46)
   br label %52
 
 52:
@@ -4130,8 +4134,8 @@ define internal fastcc void @report_launch(ptr %0, i32 %1, ptr %2, ptr %3, ptr %
   br label %74
 
 74:
-  %75 = phi ptr [ @.str.123, %64 ], [ %73, %67 ]
-  %76 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 4096, ptr @.str.66, ptr %53, i64 %55, i64 %57, i64 %59, i64 %60, i64 %61, i64 %62, ptr %4, ptr %75, i32 %5, ptr %11)
+  %75 = phi ptr [ @.str.124, %64 ], [ %73, %67 ]
+  %76 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 4096, ptr @.str.67, ptr %53, i64 %55, i64 %57, i64 %59, i64 %60, i64 %61, i64 %62, ptr %4, ptr %75, i32 %5, ptr %11)
   call fastcc void @report(ptr @.str.4, ptr %12)
   ret void
 }
@@ -4158,7 +4162,7 @@ define internal void @cuda_load(ptr %0, ptr %1) {
 
 16:
   %17 = getelementptr inbounds nuw i8, ptr %0, i64 8
-  %18 = tail call i32 (ptr, i64, ptr, ...) @snprintf(ptr %17, i64 512, ptr @.str.69)
+  %18 = tail call i32 (ptr, i64, ptr, ...) @snprintf(ptr %17, i64 512, ptr @.str.70)
   br label %83
 
 19:
@@ -4194,7 +4198,7 @@ define internal void @cuda_load(ptr %0, ptr %1) {
 
 37:
   %38 = getelementptr inbounds nuw i8, ptr %0, i64 8
-  %39 = tail call i32 (ptr, i64, ptr, ...) @snprintf(ptr %38, i64 512, ptr @.str.70, ptr %25)
+  %39 = tail call i32 (ptr, i64, ptr, ...) @snprintf(ptr %38, i64 512, ptr @.str.71, ptr %25)
   br label %83
 
 40:
@@ -4223,8 +4227,8 @@ define internal void @cuda_load(ptr %0, ptr %1) {
   %57 = getelementptr inbounds nuw i8, ptr %0, i64 8
   %58 = load ptr, ptr %4, align 8
   %59 = icmp eq ptr %58, null
-  %60 = select i1 %59, ptr @.str.72, ptr %58
-  %61 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %57, i64 512, ptr @.str.71, ptr %60, i32 %53)
+  %60 = select i1 %59, ptr @.str.73, ptr %58
+  %61 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %57, i64 512, ptr @.str.72, ptr %60, i32 %53)
   br label %82
 
 62:
@@ -4280,7 +4284,7 @@ define internal i32 @cuda_open(ptr %0, i32 %1) {
   br i1 %14, label %16, label %15
 
 15:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.83, i32 %13)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.84, i32 %13)
   br label %16
 
 16:
@@ -4302,7 +4306,7 @@ define internal i32 @cuda_allocate(ptr %0, ptr %1) {
   br i1 %12, label %14, label %13
 
 13:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.84, i32 %11)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.85, i32 %11)
   br label %22
 
 14:
@@ -4317,7 +4321,7 @@ define internal i32 @cuda_allocate(ptr %0, ptr %1) {
   ]
 
 20:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.108, i32 %19)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.109, i32 %19)
   br label %22
 
 21:
@@ -4354,7 +4358,7 @@ define internal i32 @cuda_device_of(ptr %0, i64 %1, ptr %2) {
   br i1 %8, label %11, label %9
 
 9:
-  %10 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %4, i64 4096, ptr @.str.109, i64 %1)
+  %10 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %4, i64 4096, ptr @.str.110, i64 %1)
   call fastcc void @report(ptr @.str.4, ptr %4)
   br label %11
 
@@ -4375,7 +4379,7 @@ define internal i32 @cuda_copy(ptr %0, i32 %1, ptr %2, ptr byval(%struct.Place) 
   br i1 %14, label %16, label %15
 
 15:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.84, i32 %13)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.85, i32 %13)
   br label %57
 
 16:
@@ -4395,7 +4399,7 @@ define internal i32 @cuda_copy(ptr %0, i32 %1, ptr %2, ptr byval(%struct.Place) 
   br i1 %27, label %51, label %28
 
 28:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.89, i32 %26)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.90, i32 %26)
   br label %57
 
 29:
@@ -4415,7 +4419,7 @@ define internal i32 @cuda_copy(ptr %0, i32 %1, ptr %2, ptr byval(%struct.Place) 
   br i1 %40, label %51, label %41
 
 41:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.90, i32 %39)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.91, i32 %39)
   br label %57
 
 42:
@@ -4429,7 +4433,7 @@ define internal i32 @cuda_copy(ptr %0, i32 %1, ptr %2, ptr byval(%struct.Place) 
   br i1 %49, label %57, label %50
 
 50:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.91, i32 %48)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.92, i32 %48)
   br label %57
 
 51:
@@ -4440,7 +4444,7 @@ define internal i32 @cuda_copy(ptr %0, i32 %1, ptr %2, ptr byval(%struct.Place) 
   br i1 %55, label %57, label %56
 
 56:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.95, i32 %54)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.96, i32 %54)
   br label %57
 
 57:
@@ -4460,7 +4464,7 @@ define internal i32 @cuda_synchronize(ptr %0, i32 %1, ptr %2) {
   br i1 %11, label %13, label %12
 
 12:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.84, i32 %10)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.85, i32 %10)
   br label %27
 
 13:
@@ -4475,7 +4479,7 @@ define internal i32 @cuda_synchronize(ptr %0, i32 %1, ptr %2) {
   br i1 %19, label %27, label %20
 
 20:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.95, i32 %18)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.96, i32 %18)
   br label %27
 
 21:
@@ -4486,7 +4490,7 @@ define internal i32 @cuda_synchronize(ptr %0, i32 %1, ptr %2) {
   br i1 %25, label %27, label %26
 
 26:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.85, i32 %24)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.86, i32 %24)
   br label %27
 
 27:
@@ -4506,7 +4510,7 @@ define internal i32 @cuda_create_stream(ptr %0, i32 %1, ptr %2) {
   br i1 %11, label %13, label %12
 
 12:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.84, i32 %10)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.85, i32 %10)
   br label %19
 
 13:
@@ -4517,7 +4521,7 @@ define internal i32 @cuda_create_stream(ptr %0, i32 %1, ptr %2) {
   br i1 %17, label %19, label %18
 
 18:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.93, i32 %16)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.94, i32 %16)
   br label %19
 
 19:
@@ -4537,7 +4541,7 @@ define internal i32 @cuda_destroy_stream(ptr %0, i32 %1, ptr %2) {
   br i1 %11, label %13, label %12
 
 12:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.84, i32 %10)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.85, i32 %10)
   br label %19
 
 13:
@@ -4548,7 +4552,7 @@ define internal i32 @cuda_destroy_stream(ptr %0, i32 %1, ptr %2) {
   br i1 %17, label %19, label %18
 
 18:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.94, i32 %16)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.95, i32 %16)
   br label %19
 
 19:
@@ -4570,7 +4574,7 @@ define internal i32 @cuda_wait(ptr %0, i32 %1, ptr %2, ptr %3) {
   br i1 %13, label %15, label %14
 
 14:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.84, i32 %12)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.85, i32 %12)
   br label %41
 
 15:
@@ -4581,7 +4585,7 @@ define internal i32 @cuda_wait(ptr %0, i32 %1, ptr %2, ptr %3) {
   br i1 %19, label %21, label %20
 
 20:
-  call fastcc void @report_cuda(ptr %0, ptr @.str.97, i32 %18)
+  call fastcc void @report_cuda(ptr %0, ptr @.str.98, i32 %18)
   br label %41
 
 21:
@@ -4593,7 +4597,7 @@ define internal i32 @cuda_wait(ptr %0, i32 %1, ptr %2, ptr %3) {
   br i1 %26, label %28, label %27
 
 27:
-  call fastcc void @report_cuda(ptr %0, ptr @.str.98, i32 %25)
+  call fastcc void @report_cuda(ptr %0, ptr @.str.99, i32 %25)
   br label %35
 
 28:
@@ -4605,7 +4609,7 @@ define internal i32 @cuda_wait(ptr %0, i32 %1, ptr %2, ptr %3) {
   br i1 %33, label %35, label %34
 
 34:
-  call fastcc void @report_cuda(ptr %0, ptr @.str.96, i32 %32)
+  call fastcc void @report_cuda(ptr %0, ptr @.str.97, i32 %32)
   br label %35
 
 35:
@@ -4633,7 +4637,7 @@ define internal i32 @cuda_record(ptr %0, i32 %1, ptr %2, ptr %3) {
   br i1 %12, label %14, label %13
 
 13:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.84, i32 %11)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.85, i32 %11)
   br label %27
 
 14:
@@ -4644,7 +4648,7 @@ define internal i32 @cuda_record(ptr %0, i32 %1, ptr %2, ptr %3) {
   br i1 %18, label %20, label %19
 
 19:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.97, i32 %17)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.98, i32 %17)
   br label %27
 
 20:
@@ -4656,7 +4660,7 @@ define internal i32 @cuda_record(ptr %0, i32 %1, ptr %2, ptr %3) {
   br i1 %25, label %27, label %26
 
 26:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.98, i32 %24)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.99, i32 %24)
   br label %27
 
 27:
@@ -4678,7 +4682,7 @@ define internal i32 @cuda_elapsed(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   br i1 %14, label %16, label %15
 
 15:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.84, i32 %13)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.85, i32 %13)
   br label %39
 
 16:
@@ -4689,7 +4693,7 @@ define internal i32 @cuda_elapsed(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   br i1 %20, label %22, label %21
 
 21:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.99, i32 %19)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.100, i32 %19)
   br label %28
 
 22:
@@ -4700,7 +4704,7 @@ define internal i32 @cuda_elapsed(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   br i1 %26, label %28, label %27
 
 27:
-  call fastcc void @report_cuda(ptr %0, ptr @.str.100, i32 %25)
+  call fastcc void @report_cuda(ptr %0, ptr @.str.101, i32 %25)
   br label %28
 
 28:
@@ -4722,136 +4726,153 @@ define internal i32 @cuda_elapsed(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   ret i32 %40
 }
 
-define internal i32 @cuda_compile(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4, ptr %5) {
+define internal i32 @cuda_build(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
+  %6 = alloca i32, align 4
   %7 = alloca i32, align 4
-  %8 = alloca i32, align 4
-  %9 = alloca [3 x %struct.TilewrightValue], align 16
-  %10 = alloca %struct.TilewrightValue, align 8
-  %11 = alloca [4096 x i8], align 16
-  %12 = alloca [2000 x i8], align 16
-  %13 = alloca [2 x i32], align 8
-  %14 = alloca [2 x ptr], align 16
-  %15 = alloca ptr, align 8
-  %16 = alloca ptr, align 8
-  %17 = alloca [4096 x i8], align 16
-  call void @llvm.memset.p0.i64(ptr align 16 %9, i8 0, i64 48, i1 false)
-  store i32 8, ptr %9, align 16
-  %18 = getelementptr inbounds nuw i8, ptr %9, i64 16
-  store i32 1, ptr %18, align 16
-  %19 = getelementptr inbounds nuw i8, ptr %9, i64 32
-  store i32 1, ptr %19, align 16
-  call void @llvm.memset.p0.i64(ptr align 8 %10, i8 0, i64 16, i1 false)
-  %20 = getelementptr inbounds nuw i8, ptr %9, i64 8
-  store ptr %2, ptr %20, align 8
-  store i32 0, ptr %8, align 4
-  %21 = getelementptr inbounds nuw i8, ptr %0, i64 576
-  %22 = load ptr, ptr %21, align 8
-  %23 = getelementptr inbounds nuw i8, ptr %0, i64 840
-  %24 = sext i32 %1 to i64
-  %25 = getelementptr inbounds %struct.Device, ptr %23, i64 %24
-  %26 = load ptr, ptr %25, align 8
-  %27 = ptrtoint ptr %26 to i64
-  %28 = trunc i64 %27 to i32
-  %29 = call i32 %22(ptr %8, i32 75, i32 %28)
-  %30 = load i32, ptr %8, align 4
-  %31 = sext i32 %30 to i64
-  %32 = getelementptr inbounds nuw i8, ptr %9, i64 24
-  store i64 %31, ptr %32, align 8
+  %8 = alloca [3 x %struct.TilewrightValue], align 16
+  %9 = alloca %struct.TilewrightValue, align 8
+  %10 = alloca [4096 x i8], align 16
+  %11 = alloca [2000 x i8], align 16
+  %12 = alloca [2 x i32], align 8
+  %13 = alloca [2 x ptr], align 16
+  %14 = alloca ptr, align 8
+  %15 = alloca [4096 x i8], align 16
+  call void @llvm.memset.p0.i64(ptr align 16 %8, i8 0, i64 48, i1 false)
+  store i32 8, ptr %8, align 16
+  %16 = getelementptr inbounds nuw i8, ptr %8, i64 16
+  store i32 1, ptr %16, align 16
+  %17 = getelementptr inbounds nuw i8, ptr %8, i64 32
+  store i32 1, ptr %17, align 16
+  call void @llvm.memset.p0.i64(ptr align 8 %9, i8 0, i64 16, i1 false)
+  %18 = getelementptr inbounds nuw i8, ptr %8, i64 8
+  store ptr %2, ptr %18, align 8
   store i32 0, ptr %7, align 4
-  %33 = load ptr, ptr %21, align 8
-  %34 = load ptr, ptr %25, align 8
-  %35 = ptrtoint ptr %34 to i64
-  %36 = trunc i64 %35 to i32
-  %37 = call i32 %33(ptr %7, i32 76, i32 %36)
-  %38 = load i32, ptr %7, align 4
-  %39 = sext i32 %38 to i64
-  %40 = getelementptr inbounds nuw i8, ptr %9, i64 40
-  store i64 %39, ptr %40, align 8
-  %41 = call fastcc i32 @call_host(ptr @.str.111, ptr %9, i32 3, ptr %10)
-  switch i32 %41, label %59 [
-    i32 0, label %42
-    i32 -3, label %45
+  %19 = getelementptr inbounds nuw i8, ptr %0, i64 576
+  %20 = load ptr, ptr %19, align 8
+  %21 = getelementptr inbounds nuw i8, ptr %0, i64 840
+  %22 = sext i32 %1 to i64
+  %23 = getelementptr inbounds %struct.Device, ptr %21, i64 %22
+  %24 = load ptr, ptr %23, align 8
+  %25 = ptrtoint ptr %24 to i64
+  %26 = trunc i64 %25 to i32
+  %27 = call i32 %20(ptr %7, i32 75, i32 %26)
+  %28 = load i32, ptr %7, align 4
+  %29 = sext i32 %28 to i64
+  %30 = getelementptr inbounds nuw i8, ptr %8, i64 24
+  store i64 %29, ptr %30, align 8
+  store i32 0, ptr %6, align 4
+  %31 = load ptr, ptr %19, align 8
+  %32 = load ptr, ptr %23, align 8
+  %33 = ptrtoint ptr %32 to i64
+  %34 = trunc i64 %33 to i32
+  %35 = call i32 %31(ptr %6, i32 76, i32 %34)
+  %36 = load i32, ptr %6, align 4
+  %37 = sext i32 %36 to i64
+  %38 = getelementptr inbounds nuw i8, ptr %8, i64 40
+  store i64 %37, ptr %38, align 8
+  %39 = call fastcc i32 @call_host(ptr @.str.112, ptr %8, i32 3, ptr %9)
+  switch i32 %39, label %57 [
+    i32 0, label %40
+    i32 -3, label %43
   ]
 
-42:
-  %43 = getelementptr inbounds nuw i8, ptr %10, i64 8
-  %44 = load ptr, ptr %43, align 8
-  br label %50
+40:
+  %41 = getelementptr inbounds nuw i8, ptr %9, i64 8
+  %42 = load ptr, ptr %41, align 8
+  br label %48
 
-45:
-  %46 = load i8, ptr %3, align 1
-  %47 = icmp eq i8 %46, 0
-  br i1 %47, label %48, label %50
+43:
+  %44 = load i8, ptr %3, align 1
+  %45 = icmp eq i8 %44, 0
+  br i1 %45, label %46, label %48
+
+46:
+  %47 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %10, i64 4096, ptr @.str.113)
+  call fastcc void @report(ptr @.str.4, ptr %10)
+  br label %76
 
 48:
-  %49 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %11, i64 4096, ptr @.str.112)
-  call fastcc void @report(ptr @.str.4, ptr %11)
-  br label %85
+  %49 = phi ptr [ %3, %43 ], [ %42, %40 ]
+  %50 = getelementptr inbounds nuw i8, ptr %0, i64 592
+  %51 = load ptr, ptr %50, align 8
+  %52 = getelementptr %struct.Device, ptr %0, i64 %22
+  %53 = getelementptr i8, ptr %52, i64 848
+  %54 = load ptr, ptr %53, align 8
+  %55 = call i32 %51(ptr %54)
+  %56 = icmp eq i32 %55, 0
+  br i1 %56, label %59, label %58
 
-50:
-  %51 = phi ptr [ %3, %45 ], [ %44, %42 ]
-  %52 = getelementptr inbounds nuw i8, ptr %0, i64 592
-  %53 = load ptr, ptr %52, align 8
-  %54 = getelementptr %struct.Device, ptr %0, i64 %24
-  %55 = getelementptr i8, ptr %54, i64 848
-  %56 = load ptr, ptr %55, align 8
-  %57 = call i32 %53(ptr %56)
-  %58 = icmp eq i32 %57, 0
-  br i1 %58, label %61, label %60
+57:
+  br label %76
+
+58:
+  call fastcc void @report_cuda(ptr %0, ptr @.str.85, i32 %55)
+  br label %76
 
 59:
-  br label %85
+  call void @llvm.memset.p0.i64(ptr align 16 %11, i8 0, i64 2000, i1 false)
+  store i64 25769803781, ptr %12, align 8
+  store ptr %11, ptr %13, align 16
+  %60 = getelementptr inbounds nuw i8, ptr %13, i64 8
+  store ptr inttoptr (i64 2000 to ptr), ptr %60, align 8
+  %61 = getelementptr inbounds nuw i8, ptr %0, i64 736
+  %62 = load ptr, ptr %61, align 8
+  %63 = call i32 %62(ptr %4, ptr %49, i32 2, ptr %12, ptr %13)
+  %64 = icmp eq i32 %63, 0
+  br i1 %64, label %74, label %65
 
-60:
-  call fastcc void @report_cuda(ptr %0, ptr @.str.84, i32 %57)
-  br label %85
+65:
+  store ptr null, ptr %14, align 8
+  %66 = getelementptr inbounds nuw i8, ptr %0, i64 528
+  %67 = load ptr, ptr %66, align 8
+  %68 = call i32 %67(i32 %63, ptr %14)
+  %69 = getelementptr inbounds nuw i8, ptr %11, i64 1999
+  store i8 0, ptr %69, align 1
+  %70 = load ptr, ptr %14, align 8
+  %71 = icmp eq ptr %70, null
+  %72 = select i1 %71, ptr @.str.73, ptr %70
+  %73 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %15, i64 4096, ptr @.str.111, ptr %72, i32 %63, ptr %11)
+  call fastcc void @report(ptr @.str.4, ptr %15)
+  br label %74
 
-61:
-  call void @llvm.memset.p0.i64(ptr align 16 %12, i8 0, i64 2000, i1 false)
-  store i64 25769803781, ptr %13, align 8
-  store ptr %12, ptr %14, align 16
-  %62 = getelementptr inbounds nuw i8, ptr %14, i64 8
-  store ptr inttoptr (i64 2000 to ptr), ptr %62, align 8
-  store ptr null, ptr %15, align 8
-  %63 = getelementptr inbounds nuw i8, ptr %0, i64 736
-  %64 = load ptr, ptr %63, align 8
-  %65 = call i32 %64(ptr %15, ptr %51, i32 2, ptr %13, ptr %14)
-  %66 = icmp eq i32 %65, 0
-  br i1 %66, label %76, label %67
-
-67:
-  store ptr null, ptr %16, align 8
-  %68 = getelementptr inbounds nuw i8, ptr %0, i64 528
-  %69 = load ptr, ptr %68, align 8
-  %70 = call i32 %69(i32 %65, ptr %16)
-  %71 = getelementptr inbounds nuw i8, ptr %12, i64 1999
-  store i8 0, ptr %71, align 1
-  %72 = load ptr, ptr %16, align 8
-  %73 = icmp eq ptr %72, null
-  %74 = select i1 %73, ptr @.str.72, ptr %72
-  %75 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %17, i64 4096, ptr @.str.110, ptr %74, i32 %65, ptr %12)
-  call fastcc void @report(ptr @.str.4, ptr %17)
-  br label %83
+74:
+  %75 = phi i32 [ -1, %65 ], [ 0, %59 ]
+  br label %76
 
 76:
-  %77 = getelementptr inbounds nuw i8, ptr %0, i64 744
-  %78 = load ptr, ptr %77, align 8
-  %79 = load ptr, ptr %15, align 8
-  %80 = call i32 %78(ptr %5, ptr %79, ptr %4)
-  %81 = icmp eq i32 %80, 0
-  br i1 %81, label %83, label %82
+  %77 = phi i32 [ %75, %74 ], [ -1, %58 ], [ -1, %57 ], [ -1, %46 ]
+  ret i32 %77
+}
 
-82:
-  call fastcc void @report_cuda(ptr %0, ptr @.str.103, i32 %80)
-  br label %83
+define internal i32 @cuda_find(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
+  %6 = getelementptr inbounds nuw i8, ptr %0, i64 592
+  %7 = load ptr, ptr %6, align 8
+  %8 = sext i32 %1 to i64
+  %9 = getelementptr %struct.Device, ptr %0, i64 %8
+  %10 = getelementptr i8, ptr %9, i64 848
+  %11 = load ptr, ptr %10, align 8
+  %12 = tail call i32 %7(ptr %11)
+  %13 = icmp eq i32 %12, 0
+  br i1 %13, label %15, label %14
 
-83:
-  %84 = phi i32 [ -1, %67 ], [ -1, %82 ], [ 0, %76 ]
-  br label %85
+14:
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.85, i32 %12)
+  br label %21
 
-85:
-  %86 = phi i32 [ %84, %83 ], [ -1, %60 ], [ -1, %59 ], [ -1, %48 ]
-  ret i32 %86
+15:
+  %16 = getelementptr inbounds nuw i8, ptr %0, i64 744
+  %17 = load ptr, ptr %16, align 8
+  %18 = tail call i32 %17(ptr %4, ptr %2, ptr %3)
+  %19 = icmp eq i32 %18, 0
+  br i1 %19, label %21, label %20
+
+20:
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.104, i32 %18)
+  br label %21
+
+21:
+  %22 = phi i32 [ -1, %14 ], [ -1, %20 ], [ 0, %15 ]
+  ret i32 %22
 }
 
 define internal i32 @cuda_launch(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
@@ -4875,7 +4896,7 @@ define internal i32 @cuda_launch(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   br label %22
 
 21:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.84, i32 %15)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.85, i32 %15)
   br label %98
 
 22:
@@ -4893,7 +4914,7 @@ define internal i32 @cuda_launch(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
 
 28:
   %29 = load ptr, ptr %4, align 8
-  %30 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %8, i64 4096, ptr @.str.113, ptr %29)
+  %30 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %8, i64 4096, ptr @.str.114, ptr %29)
   call fastcc void @report(ptr @.str.4, ptr %8)
   br label %98
 
@@ -5135,11 +5156,11 @@ define internal fastcc void @report_cuda(ptr %0, ptr %1, i32 %2) unnamed_addr {
   %12 = call i32 %11(i32 %2, ptr %5)
   %13 = load ptr, ptr %4, align 8
   %14 = icmp eq ptr %13, null
-  %15 = select i1 %14, ptr @.str.72, ptr %13
+  %15 = select i1 %14, ptr @.str.73, ptr %13
   %16 = load ptr, ptr %5, align 8
   %17 = icmp eq ptr %16, null
   %18 = select i1 %17, ptr @.str, ptr %16
-  %19 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %6, i64 4096, ptr @.str.107, ptr %1, ptr %15, i32 %2, ptr %18)
+  %19 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %6, i64 4096, ptr @.str.108, ptr %1, ptr %15, i32 %2, ptr %18)
   call fastcc void @report(ptr @.str.4, ptr %6)
   ret void
 }
@@ -5237,7 +5258,7 @@ define internal fastcc void @report_start(ptr %0, i32 %1, ptr %2, ptr %3, i32 %4
   %80 = getelementptr inbounds nuw i8, ptr @report_start.LETTERS, i64 %57
   %81 = load i8, ptr %80, align 1
   %82 = sext i8 %81 to i32
-  %83 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 200, ptr @.str.114, i64 %77, i32 %82, i64 %66)
+  %83 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 200, ptr @.str.115, i64 %77, i32 %82, i64 %66)
   br label %93
 
 84:
@@ -5250,7 +5271,7 @@ define internal fastcc void @report_start(ptr %0, i32 %1, ptr %2, ptr %3, i32 %4
   %89 = getelementptr inbounds nuw i8, ptr @report_start.LETTERS, i64 %57
   %90 = load i8, ptr %89, align 1
   %91 = sext i8 %90 to i32
-  %92 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 200, ptr @.str.115, i64 %86, i32 %91, i64 %75)
+  %92 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 200, ptr @.str.116, i64 %86, i32 %91, i64 %75)
   br label %93
 
 93:
@@ -5259,7 +5280,7 @@ define internal fastcc void @report_start(ptr %0, i32 %1, ptr %2, ptr %3, i32 %4
   br i1 %95, label %50, label %56
 
 96:
-  %97 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 200, ptr @.str.64, i64 %52, i64 %53)
+  %97 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 200, ptr @.str.65, i64 %52, i64 %53)
   br label %115
 
 98:
@@ -5272,7 +5293,7 @@ define internal fastcc void @report_start(ptr %0, i32 %1, ptr %2, ptr %3, i32 %4
   br i1 %104, label %105, label %107
 
 105:
-  %106 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 200, ptr @.str.63, i64 %103, i64 %54)
+  %106 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 200, ptr @.str.64, i64 %103, i64 %54)
   br label %115
 
 107:
@@ -5284,7 +5305,7 @@ define internal fastcc void @report_start(ptr %0, i32 %1, ptr %2, ptr %3, i32 %4
   br i1 %112, label %113, label %115
 
 113:
-  %114 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 200, ptr @.str.116, i64 %52, i32 %108)
+  %114 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 200, ptr @.str.117, i64 %52, i32 %108)
   br label %115
 
 115:
@@ -5299,11 +5320,11 @@ define internal fastcc void @report_start(ptr %0, i32 %1, ptr %2, ptr %3, i32 %4
   %124 = load i64, ptr %26, align 8
   %125 = load ptr, ptr %10, align 8
   %126 = icmp eq ptr %125, null
-  %127 = select i1 %126, ptr @.str.72, ptr %125
+  %127 = select i1 %126, ptr @.str.73, ptr %125
   %128 = load ptr, ptr %11, align 8
   %129 = icmp eq ptr %128, null
   %130 = select i1 %129, ptr @.str, ptr %128
-  %131 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %15, i64 4096, ptr @.str.117, ptr %116, i64 %117, i64 %119, i64 %121, i64 %122, i64 %123, i64 %124, ptr %127, i32 %4, ptr %130, ptr %12)
+  %131 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %15, i64 4096, ptr @.str.118, ptr %116, i64 %117, i64 %119, i64 %121, i64 %122, i64 %123, i64 %124, ptr %127, i32 %4, ptr %130, ptr %12)
   call fastcc void @report(ptr @.str.4, ptr %15)
   ret void
 }
@@ -5366,9 +5387,130 @@ define internal fastcc void @drop(ptr %0, ptr %1, ptr %2) unnamed_addr {
   ret void
 }
 
-declare ptr @memmove(ptr, ptr, i64)
-
 declare ptr @realloc(ptr, i64)
+
+define internal fastcc ptr @built_before(ptr %0, i32 %1, i64 %2) unnamed_addr {
+  %4 = tail call fastcc ptr @devices()
+  %5 = getelementptr inbounds nuw i8, ptr %4, i64 8
+  %6 = tail call i32 @pthread_mutex_lock(ptr %5)
+  %7 = lshr i64 %2, 32
+  %8 = xor i64 %7, %2
+  %9 = and i64 %8, 1023
+  %10 = getelementptr inbounds nuw ptr, ptr %0, i64 %9
+  %11 = load ptr, ptr %10, align 8
+  %12 = icmp eq ptr %11, null
+  br i1 %12, label %25, label %13
+
+13:
+  %14 = phi ptr [ %23, %21 ], [ %11, %3 ]
+  %15 = load i64, ptr %14, align 8
+  %16 = icmp eq i64 %15, %2
+  br i1 %16, label %17, label %21
+
+17:
+  %18 = getelementptr inbounds nuw i8, ptr %14, i64 8
+  %19 = load i32, ptr %18, align 8
+  %20 = icmp eq i32 %19, %1
+  br i1 %20, label %25, label %21
+
+21:
+  %22 = getelementptr inbounds nuw i8, ptr %14, i64 24
+  %23 = load ptr, ptr %22, align 8
+  %24 = icmp eq ptr %23, null
+  br i1 %24, label %25, label %13
+
+25:
+  %26 = phi ptr [ null, %3 ], [ null, %21 ], [ %14, %17 ]
+  %27 = tail call fastcc ptr @devices()
+  %28 = getelementptr inbounds nuw i8, ptr %27, i64 8
+  %29 = tail call i32 @pthread_mutex_unlock(ptr %28)
+  %30 = icmp eq ptr %26, null
+  br i1 %30, label %34, label %31
+
+31:
+  %32 = getelementptr inbounds nuw i8, ptr %26, i64 16
+  %33 = load ptr, ptr %32, align 8
+  br label %34
+
+34:
+  %35 = phi ptr [ %33, %31 ], [ null, %25 ]
+  ret ptr %35
+}
+
+define internal fastcc ptr @keep_built(ptr %0, i32 %1, i64 %2, ptr %3) unnamed_addr {
+  %5 = alloca [4096 x i8], align 16
+  %6 = tail call ptr @calloc(i64 1, i64 32)
+  %7 = icmp eq ptr %6, null
+  br i1 %7, label %8, label %10
+
+8:
+  %9 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %5, i64 4096, ptr @.str.7)
+  call fastcc void @report(ptr @.str.2, ptr %5)
+  br label %48
+
+10:
+  store i64 %2, ptr %6, align 8
+  %11 = getelementptr inbounds nuw i8, ptr %6, i64 8
+  store i32 %1, ptr %11, align 8
+  %12 = getelementptr inbounds nuw i8, ptr %6, i64 12
+  store i32 0, ptr %12, align 4
+  %13 = getelementptr inbounds nuw i8, ptr %6, i64 16
+  store ptr %3, ptr %13, align 8
+  %14 = getelementptr inbounds nuw i8, ptr %6, i64 24
+  store ptr null, ptr %14, align 8
+  %15 = tail call fastcc ptr @devices()
+  %16 = getelementptr inbounds nuw i8, ptr %15, i64 8
+  %17 = tail call i32 @pthread_mutex_lock(ptr %16)
+  %18 = lshr i64 %2, 32
+  %19 = xor i64 %18, %2
+  %20 = and i64 %19, 1023
+  %21 = getelementptr inbounds nuw ptr, ptr %0, i64 %20
+  %22 = load ptr, ptr %21, align 8
+  %23 = icmp eq ptr %22, null
+  br i1 %23, label %38, label %24
+
+24:
+  %25 = phi ptr [ %34, %32 ], [ %22, %10 ]
+  %26 = load i64, ptr %25, align 8
+  %27 = icmp eq i64 %26, %2
+  br i1 %27, label %28, label %32
+
+28:
+  %29 = getelementptr inbounds nuw i8, ptr %25, i64 8
+  %30 = load i32, ptr %29, align 8
+  %31 = icmp eq i32 %30, %1
+  br i1 %31, label %40, label %32
+
+32:
+  %33 = getelementptr inbounds nuw i8, ptr %25, i64 24
+  %34 = load ptr, ptr %33, align 8
+  %35 = icmp eq ptr %34, null
+  br i1 %35, label %36, label %24
+
+36:
+  %37 = getelementptr inbounds nuw i8, ptr %25, i64 24
+  br label %38
+
+38:
+  %39 = phi ptr [ %21, %10 ], [ %37, %36 ]
+  store ptr %6, ptr %39, align 8
+  br label %40
+
+40:
+  %41 = phi ptr [ %6, %38 ], [ %25, %28 ]
+  %42 = phi ptr [ null, %38 ], [ %6, %28 ]
+  %43 = getelementptr inbounds nuw i8, ptr %41, i64 16
+  %44 = load ptr, ptr %43, align 8
+  %45 = tail call fastcc ptr @devices()
+  %46 = getelementptr inbounds nuw i8, ptr %45, i64 8
+  %47 = tail call i32 @pthread_mutex_unlock(ptr %46)
+  tail call void @free(ptr %42)
+  br label %48
+
+48:
+  %49 = phi ptr [ %44, %40 ], [ null, %8 ]
+  ret ptr %49
+}
 
 declare i32 @llvm.smax.i32(i32, i32)
 

@@ -158,6 +158,12 @@ static int is_simulator(struct Kind *kind, void *handle) {
   return contains(name, "oclgrind");
 }
 
+static int is_pocl(struct Kind *kind, void *handle) {
+  char version[256];
+  opencl_text(kind, handle, CL_DEVICE_VERSION, version, sizeof version);
+  return contains(version, "pocl");
+}
+
 /* Whether a device can compile anything: PoCL cannot where its LLVM does not know the CPU. */
 static int compiles(struct Kind *kind, void *handle) {
   struct OpenCL *cl = opencl(kind);
@@ -398,34 +404,52 @@ static int report_log(const char *source, const char *log) {
               (int)(length < 500 ? length : 500), line, log);
 }
 
-static int opencl_compile(struct Kind *kind, int32_t device, const char *source, const char *image,
-                          const char *name, void **function) {
+/* Without what says that loops are unrolled: the LLVM of PoCL 3 then makes some that never end. */
+static void forget_unrolling(char *source) {
+  static const char PRAGMA[] = "#pragma unroll";
+  while ((source = strstr(source, PRAGMA))) {
+    for (size_t i = 0; i < sizeof PRAGMA - 1; ++i) *source++ = ' ';
+  }
+}
+
+static int opencl_build(struct Kind *kind, int32_t device, const char *source, const char *image,
+                        void **program) {
   (void)image;
   struct OpenCL *cl = opencl(kind);
   struct Device *d = &kind->devices[device];
+  size_t length = strlen(source);
+  char *text = calloc(length + 1, 1);
+  if (!text) return FAIL_AS("MemoryError", "no memory is left on the host");
+  memmove(text, source, length);
+  if (is_pocl(kind, d->handle)) forget_unrolling(text);
   int32_t status = 0;
-  void *program = cl->clCreateProgramWithSource(d->context, 1, &source, NULL, &status);
+  *program = cl->clCreateProgramWithSource(d->context, 1, (const char **)&text, NULL, &status);
+  free(text);
   if (status) {
     return FAIL("clCreateProgramWithSource fails: %s (%d)", opencl_error(status), status);
   }
   /* Oclgrind executes optimised conditions wrongly. */
   const char *options = is_simulator(kind, d->handle) ? "-cl-opt-disable" : "";
-  status = cl->clBuildProgram(program, 1, &d->handle, options, NULL, NULL);
-  if (status) {
-    size_t size = 0;
-    cl->clGetProgramBuildInfo(program, d->handle, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
-    char *log = calloc(size + 1, 1);
-    if (log) {
-      cl->clGetProgramBuildInfo(program, d->handle, CL_PROGRAM_BUILD_LOG, size, log, NULL);
-    }
-    report_log(source, log ? log : opencl_error(status));
-    free(log);
-  } else {
-    *function = cl->clCreateKernel(program, name, &status);
-    if (status) FAIL("the program has no kernel %s: %s", name, opencl_error(status));
+  status = cl->clBuildProgram(*program, 1, &d->handle, options, NULL, NULL);
+  if (!status) return OK;
+  size_t size = 0;
+  cl->clGetProgramBuildInfo(*program, d->handle, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
+  char *log = calloc(size + 1, 1);
+  if (log) {
+    cl->clGetProgramBuildInfo(*program, d->handle, CL_PROGRAM_BUILD_LOG, size, log, NULL);
   }
-  cl->clReleaseProgram(program); /* its kernels keep it */
-  return status ? FAILED : OK;
+  report_log(source, log ? log : opencl_error(status));
+  free(log);
+  cl->clReleaseProgram(*program);
+  return FAILED;
+}
+
+static int opencl_find(struct Kind *kind, int32_t device, void *program, const char *name,
+                       void **function) {
+  (void)device;
+  int32_t status = 0;
+  *function = opencl(kind)->clCreateKernel(program, name, &status);
+  return status ? FAIL("the program has no kernel %s: %s", name, opencl_error(status)) : OK;
 }
 
 /* The error of a launch, with the limit of the device that it exceeds. */
@@ -558,5 +582,5 @@ static void opencl_describe(struct Kind *kind, int32_t device, char *name, size_
 static const struct Driver OPENCL = {
     "OpenCL", "opencl", opencl_load, opencl_open, opencl_allocate, opencl_release,
     opencl_device_of, opencl_copy, opencl_synchronize, opencl_create_stream,
-    opencl_destroy_stream, opencl_wait, opencl_record, opencl_elapsed, opencl_compile,
+    opencl_destroy_stream, opencl_wait, opencl_record, opencl_elapsed, opencl_build, opencl_find,
     opencl_launch, opencl_property, opencl_describe};

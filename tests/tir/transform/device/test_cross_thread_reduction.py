@@ -248,3 +248,25 @@ def test_updates_that_are_lost():
     with pytest.raises(LoweringError, match="B: threads update the same element at once"):
         insert_barriers(unify_thread_axes(kernel))
     insert_barriers(unify_thread_axes(prefix))
+
+
+def test_loops_of_no_iterator_mean_nothing_after_the_reduction():
+    @T.prim_func
+    def first_only(A: T.Buffer((8, 4), "float32"), B: T.Buffer((8,), "float32")):
+        for i in T.thread_binding(8, "blockIdx.x"):
+            for t in T.thread_binding(4, "threadIdx.x"):
+                for again in range(3):
+                    with T.block("B"):
+                        v = T.axis.spatial(8, i)
+                        k = T.axis.reduce(4, t)
+                        T.where(again < 1)
+                        with T.init():
+                            B[v] = T.float32(0)
+                        B[v] = B[v] + A[v, k]
+
+    assert lines(first_only)[:3] == [
+        "B_part[0] = T.float32(0.0)",
+        "for again in range(3):",
+        "if again < 1:",
+    ]
+    assert lines(first_only)[-2:] == ["if t == 0:", "B[i] = B_parts[0]"]

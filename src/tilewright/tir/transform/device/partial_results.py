@@ -50,6 +50,8 @@ class PartialReduction:
         reduction: what it does.
         update: the block that reduces into the memory of a thread.
         memory: the buffers of the parts.
+        _inner: the loops over results inside of the reduction.
+        _done: the variables that mean nothing after the reduction, with their first values.
     """
 
     def __init__(
@@ -62,11 +64,15 @@ class PartialReduction:
     ) -> None:
         self.block = block
         self.reduction = reduction_of(block)
-        self._inner = [
-            loop
+        below = [loop for loop in block.loops if loop not in hoisted]
+        own = block.spatial - block.reduced
+        self._inner = [loop for loop in below if loop.loop_var in own]
+        # Others than those of the reduction are of no iterator; only a predicate can name them.
+        self._done = {
+            loop.loop_var: loop.min
             for loop in block.loops
-            if loop not in hoisted and loop.loop_var in block.spatial - block.reduced
-        ]
+            if loop.loop_var in block.reduced or (loop in below and loop.loop_var not in own)
+        }
         self._require_fixed_loops()
         self._initial = self._initial_values()
         start = self.reduction.start_of_parts(self._initial, may_be_empty=True)
@@ -179,9 +185,8 @@ class PartialReduction:
         loops = [_copy(loop, loop.loop_var.name) for loop in self._inner]
         inner: dict[Var, Expr] = {old.loop_var: new.loop_var for old, new in self._pairs(loops)}
         indices = [as_expr(loop.loop_var - loop.min) for loop in loops]
-        reduced = {loop.loop_var: loop.min for loop in leaf.loops if loop.loop_var in leaf.reduced}
         predicate = initial_predicate(
-            realize.block, realize.iter_values, realize.predicate, reduced, leaf.loops
+            realize.block, realize.iter_values, realize.predicate, self._done, leaf.loops
         )
         bound = self._bound(inner)
         targets = [substitute(target, bound) for target in self.reduction.targets]
