@@ -217,7 +217,7 @@ class _BlockLowering(FoldingRewriter):
     def _add_view(self, match: MatchBufferRegion) -> None:
         view = match.buffer
         source, ranges = self.buffer(match.source.buffer), match.source.region
-        offsets = tuple(self(r.min) for r in ranges)
+        offsets = tuple(self._ranges.simplify_index(self(r.min)) for r in ranges)
         extents = tuple(self(r.extent) for r in ranges)
         under = self._views.get(match.source.buffer)
         if under is not None:
@@ -288,7 +288,7 @@ class _BlockLowering(FoldingRewriter):
             and all(new is old for new, old in zip(indices, access.indices, strict=True))
         ):
             return None
-        return buffer, tuple(expand(index) for index in indices), predicate
+        return buffer, tuple(map(self._ranges.simplify_index, indices)), predicate
 
 
 class _Substitution(FoldingRewriter):
