@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 from tilewright.error import ArgumentError, DTypeError
 from tilewright.ir.arithmetic import logical_and, logical_or, match_operands
 from tilewright.ir.convert import as_expr
@@ -45,6 +47,11 @@ def if_then_else(cond: object, t: object, f: object) -> Expr:
     if isinstance(chosen, IntImm):
         return a if chosen.value else b
     return Call(a.dtype, Op.get("tir.if_then_else"), (chosen, a, b))
+
+
+def is_if_then_else(expr: object) -> TypeGuard[Call]:
+    """Whether `expr` is what `if_then_else` makes."""
+    return isinstance(expr, Call) and expr.op is Op.get("tir.if_then_else")
 
 
 def likely(cond: object) -> Expr:

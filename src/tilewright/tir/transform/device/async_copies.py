@@ -6,8 +6,9 @@
     async_commit_queue_scope: nothing               ptx_commit_group()
     async_wait_inflight_count 1: nothing            ptx_wait_group(1)
 
-A copy is of 4, 8 or 16 bytes. What an asynchronous stage of a pipeline does besides is done at
-once, and so is all of it where this pass does not run.
+A copy is of 4, 8 or 16 bytes, or of another value where a condition does not hold. What an
+asynchronous stage of a pipeline does besides is done at once, and so is all of it where this pass
+does not run.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from tilewright.ir.op import Op
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.memory_owner import MemoryOwner, owner_of
-from tilewright.tir.stmt import AttrStmt, BufferStore, Evaluate, Stmt
+from tilewright.tir.op.control import is_if_then_else
+from tilewright.tir.stmt import AttrStmt, BufferStore, Evaluate, IfThenElse, Stmt
 from tilewright.tir.transform.building.statements import StatementRewriter
 from tilewright.tir.transform.device.vector_accesses import (
     CP_ASYNC,
@@ -63,11 +65,20 @@ class _AsyncCopies(StatementRewriter):
 
     def BufferStore(self, store: BufferStore) -> Stmt:
         load = store.value
+        if self._in_background and is_if_then_else(load):
+            return self._choice(store, *load.args)
         if not self._in_background or not isinstance(load, BufferLoad) or not _is_copy(store, load):
             return store
         size = access_bytes(store)
         arguments = (store.buffer.data, _first(store), load.buffer.data, _first(load))
         return Evaluate(Call(store.buffer.dtype, CP_ASYNC, (*arguments, const(size))))
+
+    def _choice(self, store: BufferStore, condition: Expr, chosen: Expr, other: Expr) -> Stmt:
+        """A store of one of two values, the first of which may be copied in the background."""
+        copy = self(store.replace(value=chosen))
+        if isinstance(copy, BufferStore):
+            return store
+        return IfThenElse(condition, copy, store.replace(value=other))
 
 
 def _is_copy(store: BufferStore, load: BufferLoad) -> bool:

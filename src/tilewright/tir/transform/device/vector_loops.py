@@ -5,8 +5,9 @@
                                                         A[j * 8 + v_0 * 4 + (0, 1, 2, 3)]
 
 A condition that holds for some iterations only is asked for all of them at once where that can be
-said, and the loop is doubled: as vectors, and one by one. What has no vector form, and what would
-access no vector, stays a loop.
+said, and the loop is doubled: as vectors, and one by one. Where it decides which of two values all
+iterations store, each has a loop of its own. What has no vector form, and what would access no
+vector, stays a loop.
 """
 
 from __future__ import annotations
@@ -21,11 +22,12 @@ from tilewright.ir.node import Node
 from tilewright.ir.rewrite import Rewriter
 from tilewright.ir.structural import structural_equal
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.stmt import For, ForKind, IfThenElse, SeqStmt, Stmt, seq
+from tilewright.tir.op.control import is_if_then_else
+from tilewright.tir.stmt import BufferStore, For, ForKind, IfThenElse, SeqStmt, Stmt, seq
 from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.analysis.affine import difference, split
-from tilewright.tir.transform.analysis.ranges import without_likely
-from tilewright.tir.transform.analysis.tile_guards import Guard, guards_in
+from tilewright.tir.transform.analysis.ranges import conjuncts, without_likely
+from tilewright.tir.transform.analysis.tile_guards import guards_in
 from tilewright.tir.transform.analysis.vectorization import loop_body, native_lanes
 from tilewright.tir.transform.building.accumulators import lane_reductions
 from tilewright.tir.transform.building.folding import Iteration
@@ -52,6 +54,9 @@ class _VectorLoops(StatementRewriter):
         loop = stmt.map_children(self)
         if loop.kind is not ForKind.VECTORIZED:
             return loop
+        branches = _as_branches(loop)
+        if branches is not None:
+            return branches.map_children(self)
         serial = loop.replace(kind=ForKind.SERIAL)
         if not isinstance(loop.extent, IntImm) or lane_reductions(loop, loop_body(loop.body)):
             return serial
@@ -61,11 +66,34 @@ class _VectorLoops(StatementRewriter):
             return serial
 
 
+def _as_branches(loop: For) -> IfThenElse | None:
+    """Two loops in place of one that stores the one or the other value in all iterations."""
+    store = loop.body
+    value = store.value if isinstance(store, BufferStore) else None
+    if not isinstance(store, BufferStore) or not is_if_then_else(value):
+        return None
+    condition, chosen, other = value.args
+    parts = [
+        _for_first(part, loop) if _is_same(part, loop) else part for part in conjuncts(condition)
+    ]
+    if loop.loop_var in variables_of(_all_of(parts)):
+        return None
+    while is_if_then_else(chosen) and structural_equal(chosen.args[0], condition):
+        chosen = chosen.args[1]
+    return IfThenElse(
+        _all_of(parts),
+        loop.replace(body=store.replace(value=chosen)),
+        Iteration({})(loop.replace(body=store.replace(value=other))),
+    )
+
+
 def _guarded_vectors(loop: For, serial: For) -> Stmt:
     """The vectors of `loop`, and `serial` where a condition holds for some iterations only."""
     guards = [guard for guard in guards_in(loop) if loop.loop_var in variables_of(guard.part)]
     same = {
-        id(guard.part): _for_first(guard.part, loop) for guard in guards if _is_same(guard, loop)
+        id(guard.part): _for_first(guard.part, loop)
+        for guard in guards
+        if _is_same(guard.part, loop)
     }
     loop = loop.replace(body=_Conditions(same)(loop.body))
     some = [guard for guard in guards if id(guard.part) not in same]
@@ -77,9 +105,11 @@ def _guarded_vectors(loop: For, serial: For) -> Stmt:
     return IfThenElse(_all_of(guard.always for guard in some), vectors, Iteration({})(serial))
 
 
-def _is_same(guard: Guard, loop: For) -> bool:
+def _is_same(part: Expr, loop: For) -> bool:
     """Whether a condition holds for all iterations or for none, as `4 * i + v < 32` for 4."""
-    condition = without_likely(guard.part)
+    if loop.loop_var not in variables_of(part):
+        return True
+    condition = without_likely(part)
     if not isinstance(condition, (LT, GE)) or not isinstance(loop.extent, IntImm):
         return False
     parts = split(difference(condition.a, condition.b), loop.loop_var)
