@@ -1,5 +1,6 @@
 """Default schedules of products for GPUs with tensor cores, run by an emulation of CUDA."""
 
+import re
 import sys
 
 import pytest
@@ -87,9 +88,17 @@ def api(modules):
 def test_products_of_small_numbers_are_by_tensor_cores(api, modules, name):
     source = source_of(modules[name])
     assert source.count("__global__") == 1
-    assert "wmma.mma.sync" in source
+    assert "mma.sync" in source
     api.seed = 3
     assert_computes(Program(PROGRAMS[name]), modules[name], tvm.cuda(0))
+
+
+@pytest.mark.parametrize("name", ["whole_tiles", "padded"])
+def test_copies_run_in_the_background(modules, name):
+    source = source_of(modules[name])
+    kernel = source[source.index("__global__") :]
+    assert kernel.count("tw_copy_async(") == 4  # of both operands, before the loop and in it
+    assert re.search(r"tw_wait_copies\(0\);\n +__syncthreads", kernel)
 
 
 @emulated
@@ -101,7 +110,7 @@ def test_products_of_small_numbers_are_by_tensor_cores(api, modules, name):
 def test_random_products(api, sizes, trans, types):
     func = matmul(*sizes, *types, trans)
     module = tvm.build(func, target=AMPERE)
-    assert "wmma.mma.sync" in source_of(module)
+    assert "mma.sync" in source_of(module)
     assert_computes(Program(func), module, tvm.cuda(0))
 
 

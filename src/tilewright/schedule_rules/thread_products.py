@@ -334,7 +334,7 @@ def _pad(
         (consumer,) = sch.get_consumers(copy.block)
         if sch.get(consumer).key != sch.get(block).key:
             sch.compute_inline(copy.block)
-            copy.block, copy.vector = consumer, 1
+            copy.block = consumer
     (producer,) = sch.get_producers(result)
     if sch.get(producer).key != sch.get(block).key:
         sch.compute_inline(producer)

@@ -200,17 +200,23 @@ def _mma_load(tile: _Tile) -> str:
 def _mma_store(tile: _Tile) -> str:
     """Each thread has two neighbours of a row, and two of the row 8 rows below."""
     ((role, dtype),), (layout,) = tile.parts, tile.operation.layouts
-    row, column = "(row + n / 2 * 8)", "(column + n % 2)"
-    place = f"{row} * stride + {column}" if layout == "row" else f"{column} * stride + {row}"
     is_packed = dtype.bits == 16
-    value = "(uint16_t)(from[n / 2] >> n % 2 * 16)" if is_packed else "from[n]"
-    element = "uint16_t" if is_packed else value_type(dtype)
+    if layout == "row":  # both neighbours at once
+        pair = "uint32_t" if is_packed else "float2" if dtype.is_float else "int2"
+        value = "from[n]" if is_packed else f"{pair}{{from[2 * n], from[2 * n + 1]}}"
+        place = f"((row + n * 8) * stride + column) * {dtype.itemsize}"
+        count, store = 2, f"*({pair}*)((char*)tile + {place}) = {value};"
+    else:
+        element = "uint16_t" if is_packed else value_type(dtype)
+        value = "(uint16_t)(from[n / 2] >> n % 2 * 16)" if is_packed else "from[n]"
+        place = "(column + n % 2) * stride + row + n / 2 * 8"
+        count, store = 4, f"(({element}*)tile)[{place}] = {value};"
     return _function(
         tile.name,
         [f"const {_pointer(role, dtype, 'from')}", "void* tile", "int stride"],
         "int row = threadIdx.x / 4, column = threadIdx.x % 4 * 2;",
-        "for (int n = 0; n < 4; ++n) {",
-        f"  (({element}*)tile)[{place}] = {value};",
+        f"for (int n = 0; n < {count}; ++n) {{",
+        f"  {store}",
         "}",
     )
 
