@@ -7,11 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.target.codegen.device.emulated_cuda import KERNEL, compile_library, emulated_source
 
 import tilewright as tvm
-from tilewright import te
+from tilewright import relax, te
 from tilewright.runtime import linking
 from tilewright.target.codegen.device import compile as device_compile
 
@@ -38,6 +39,23 @@ def built(target, name="scale"):
     b = te.compute((n,), lambda i: te.exp(a[i]), name="B")
     c = te.compute((n,), lambda i: b[n - 1 - i] * 2, name="C")
     return tvm.build(te.create_schedule(c.op), [a, c], target=target, name=name)
+
+
+def built_graph(target):
+    """The same as a graph, with memory between two kernels, constants, and a copy from the host."""
+    twos = relax.const(np.array([2, 2], "float32"))
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorStructInfo((2,), "float32"))
+    with builder.function("scale", [x]):
+        with builder.dataflow():
+            powers = builder.emit(relax.op.exp(x))
+            sums = builder.emit(relax.op.cumsum(powers, axis=0))
+            nothing = builder.emit(relax.op.subtract(sums, sums))
+            turned = builder.emit(relax.op.flip(powers, axis=0))
+            doubled = builder.emit(relax.op.multiply(turned, twos))
+            result = builder.emit_output(relax.op.add(doubled, nothing))
+        builder.emit_func_output(result)
+    return relax.build(builder.get(), target)
 
 
 def compiled(directory, module, program, *options):
@@ -74,6 +92,16 @@ def pocl_environment():
 
 def test_a_c_program_uses_opencl(tmp_path):
     compiled(tmp_path, built("opencl"), documented_program("OPENCL"))
+    result = run(tmp_path, **pocl_environment())
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.split() == ["5.43656", "2"]
+
+
+def test_a_c_program_runs_a_graph(tmp_path):
+    program = documented_program("OPENCL").replace("__tvm_ffi_scale", "__tvm_ffi_scale_into")
+    graph = built_graph("opencl")
+    assert len(graph.compiled.constants.arrays) > 0
+    compiled(tmp_path, graph, program)
     result = run(tmp_path, **pocl_environment())
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout.split() == ["5.43656", "2"]
@@ -125,11 +153,12 @@ def make_driver(directory, module):
     compile_library(directory / "driver.cpp", directory / "libcuda.so.1")
 
 
-def test_a_c_program_uses_cuda(tmp_path):
+def test_a_c_program_runs_a_graph_by_cuda(tmp_path):
     pytest.importorskip("cuda.bindings.nvrtc")
-    module = built("cuda")
-    make_driver(tmp_path, module)
-    compiled(tmp_path, module, documented_program("CUDA"))
+    graph = built_graph("cuda")
+    make_driver(tmp_path, graph.module)
+    program = documented_program("CUDA").replace("__tvm_ffi_scale", "__tvm_ffi_scale_into")
+    compiled(tmp_path, graph, program)
     result = run(tmp_path, LD_LIBRARY_PATH=str(tmp_path))
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout.split() == ["5.43656", "2"]

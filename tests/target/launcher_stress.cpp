@@ -31,6 +31,9 @@ extern "C" {
 void *tilewright_devices_exchange(int32_t, void *, void *(*)(const char *));
 int32_t tilewright_launch(const TilewrightValue *);
 void *tilewright_take(int32_t, int64_t, const void *);
+void *tilewright_constants(int32_t, int32_t, const char *, void *);
+void tilewright_constants_release(const char *);
+int64_t tilewright_device_beside(int32_t, const void *);
 struct Managed {
   TilewrightArray array;
   void *context;
@@ -53,9 +56,10 @@ static TilewrightValue pointer(const void *value) {
 }
 
 static int launch(const char *kernel, int64_t key, void *values, int64_t count, const char *image) {
+  // What a source was compiled to before belongs to it.
   TilewrightValue factor = {TILEWRIGHT_ARG_FLOAT, 0, {0}};
   factor.value.v_float64 = 2;
-  TilewrightValue args[] = {number(CUDA), number(key), pointer("source"), pointer(image),
+  TilewrightValue args[] = {number(CUDA), number(key), pointer(image), pointer(image),
                             pointer(kernel), pointer("pif:xX"), pointer(values), number(count),
                             factor, number((count + 31) / 32), number(32)};
   return tilewright_launch(args);
@@ -93,6 +97,14 @@ static void work(unsigned seed) {
       assert(launch("absent", 2, place, values.size(), image));
       assert(launch("doubled", 3, place, values.size(), "no PTX"));
       assert(!launch("doubled", 1, place, 0, image));
+      assert(tilewright_device_beside(CUDA, place) == 0);
+      // Of several threads, one is the first to bring the constants of a graph to the device.
+      void *constants = tilewright_constants(CUDA, 0, "digest", nullptr);
+      if (!constants) constants = tilewright_device_allocate(CUDA, 0, 64);
+      if (constants) {
+        constants = tilewright_constants(CUDA, 0, "digest", constants);
+        assert(constants && tilewright_constants(CUDA, 0, "digest", nullptr) == constants);
+      }
     } else if (choice == 13) {
       void *from, *to;
       int64_t time;
@@ -123,6 +135,11 @@ int main() {
   std::thread other(work, 2);
   work(3);
   other.join();
+  assert(tilewright_constants(CUDA, 0, "digest", nullptr));
+  assert(!tilewright_constants(CUDA, 0, "another", nullptr));
+  tilewright_constants_release("digest");
+  tilewright_constants_release("another");
+  assert(!tilewright_constants(CUDA, 0, "digest", nullptr));
   void *place = tilewright_device_allocate(CUDA, 0, 100);
   assert(!tilewright_device_release(CUDA, place));
   assert(tilewright_device_release(CUDA, place));

@@ -50,6 +50,7 @@ _PROTOTYPES: Final[dict[str, tuple[Any, ...]]] = {
     "device_record": (_INT, _INT, _INT, _POINTER),
     "device_elapsed": (_INT, _INT, _INT, _POINTER, _POINTER, _POINTER),
     "device_property": (_INT, _INT, _INT, _INT, _POINTER),
+    "constants_release": (None, ctypes.c_char_p),
     "device_name": (_INT, _INT, _INT, _POINTER, _LONG),
 }
 """The result and the parameters of the functions, without the ``tilewright_`` of their names."""

@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from tilewright.ir.arithmetic import logical_not
-from tilewright.ir.convert import const
+from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import BOOL, HANDLE, INT32, INT64, UINT8
 from tilewright.ir.expr import Call, Expr, IntImm, StringImm, Var
-from tilewright.ir.op import Op
 from tilewright.relax.vm.emit_device import DeviceSteps
 from tilewright.relax.vm.plan import DEVICE_ALIGNMENT, MemoryPlan
 from tilewright.relax.vm.steps import (
@@ -32,7 +31,6 @@ from tilewright.relax.vm.steps import (
     in_order,
 )
 from tilewright.relax.vm.translate import Program
-from tilewright.runtime.device_arrays import KEEP, KEPT
 from tilewright.runtime.ndarray import ALIGNMENT, NDArray, array
 from tilewright.target.codegen.params import Param
 from tilewright.tir.buffer import Buffer, BufferLoad, decl_buffer
@@ -47,6 +45,7 @@ from tilewright.tir.call_boundary.return_results import (
 )
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.op.calls import call_packed
+from tilewright.tir.op.devices import call_launcher
 from tilewright.tir.op.memory import (
     address_of,
     lookup_param,
@@ -117,18 +116,32 @@ class ConstantTable:
         device, params = Var("device", INT64), self.params()
         word = abi.View(abi.pointer_var("address"))
         field = abi.Field(INT64, 0)
-        described: list[Expr] = []
-        for symbol, offset in self._offsets.items():
-            described.append(lookup_param(symbol))
-            described += (const(number, INT64) for number in (offset, params[symbol].size))
-        key = (const(device_type, INT64), device, StringImm(self.digest))
-        known, made = (
-            Call(INT64, Op.get("tir.tvm_call_packed"), (StringImm(name), *key, *rest))
-            for name, rest in ((KEPT, ()), (KEEP, (const(self._end, INT64), *described)))
+        kind, null = const(device_type, INT32), const(0, INT64)
+        place = (kind, cast(INT32, device))
+
+        def found(address: Expr) -> Stmt:
+            asked = (*place, StringImm(self.digest), abi.as_pointer(address))
+            return word.store(field, call_launcher(INT64, "tilewright_constants", *asked))
+
+        made = call_launcher(INT64, "tilewright_device_allocate", *place, const(self._end, INT64))
+        address = word.load(field)
+        is_null = address.equal(null)
+        copies = (
+            abi.leave_unless_0(
+                call_launcher(
+                    INT32,
+                    "tilewright_device_write",
+                    kind,
+                    abi.as_pointer(address + const(offset, INT64)),
+                    lookup_param(symbol),
+                    const(params[symbol].size, INT64),
+                )
+            )
+            for symbol, offset in self._offsets.items()
         )
-        absent = word.load(field).equal(const(0, INT64))
-        body = seq(word.store(field, known), IfThenElse(absent, word.store(field, made)))
-        return PrimFunc((device, word.pointer), body)
+        copied = seq(word.store(field, made), abi.leave_if(is_null), *copies, found(address),
+                     abi.leave_if(is_null))  # fmt: skip
+        return PrimFunc((device, word.pointer), seq(found(null), IfThenElse(is_null, copied)))
 
     @property
     def size(self) -> int:
@@ -206,10 +219,13 @@ class _Emission(DeviceSteps):
         self._params = list(program.signature.params)
         self._buffers = dict(program.signature.buffers)
         self._results: list[Buffer] = []
+        self._on_host = list(program.signature.on_host)
         for number, result in enumerate(program.results):
             handle = Var(f"result_{number}", HANDLE)
             buffer = decl_buffer(result.extents, result.dtype, handle.name)
             self._results.append(buffer)
+            if self._has_device and not result.memory.on_device:
+                self._on_host.append(len(self._params))
             self._params.append(handle)
             self._buffers[handle] = buffer
         if program.slots:
@@ -218,10 +234,11 @@ class _Emission(DeviceSteps):
 
     def function(self, name: str | None, symbol: str | None) -> PrimFunc:
         """The whole function."""
+        self._beside = self._first_on_device()
         body = self._sequence(self._program.steps)
         if self._plan.offsets:  # also where all of them are empty: kernels get their addresses
             body = Allocate(self._arenas[None], UINT8, (self._plan.size,), const(True), body)
-        body = self.with_numbers(self.with_device(body, self._first_on_device()))
+        body = self.with_numbers(self.with_device(body))
         attrs: dict[str, object] = {}
         if name is not None or symbol is not None:
             structure = self._program.structure
@@ -230,8 +247,8 @@ class _Emission(DeviceSteps):
             attrs[IS_PRIVATE] = True
         if self._program.slots:
             attrs[SLOTS] = self._program.slots
-        if self._program.signature.on_host:
-            attrs[ON_HOST] = tuple(self._program.signature.on_host)
+        if self._on_host:
+            attrs[ON_HOST] = tuple(self._on_host)
         if self._program.signature.of_any_kind:
             attrs[ANY_PARAMS] = tuple(self._program.signature.of_any_kind)
         written = sorted(written_parameters(self._program.steps))
@@ -263,11 +280,11 @@ class _Emission(DeviceSteps):
         plan = self._plan.arenas.get(arena)
         if plan is None:  # nothing is in it
             return self._sequence(rest)
-        if arena.slot is not None:
-            return seq(self.make_arena(arena, plan), self._sequence(rest))
-        pointer = self._arenas[arena] = abi.pointer_var("later_arena", UINT8)
+        name = "device_arena" if arena.on_device else "later_arena"
+        pointer = self._arenas[arena] = abi.pointer_var(name, UINT8)
         body = self._sequence(rest)
-        return Allocate(pointer, UINT8, (self.known(plan.size),), const(True), body)
+        made = Allocate(pointer, UINT8, (self.known(plan.size),), const(True), body)
+        return self.on_device(made) if arena.on_device else made
 
     def _observed(self, step: Step) -> Stmt:
         """A step, between two calls of the observer."""
@@ -331,8 +348,6 @@ class _Emission(DeviceSteps):
             return self.value_address(memory)
         if memory.origin is MemoryOrigin.TEMPORARY:
             plan = self._plan if memory.arena is None else self._plan.arenas[memory.arena]
-            if memory.arena is not None and memory.arena.slot is not None:
-                return self.arena_address(memory.arena, self.known(plan.offsets[memory]))
             return _byte(self._arenas[memory.arena], self.known(plan.offsets[memory]))
         return _byte(self._pointer(memory), const(0, INT64))
 

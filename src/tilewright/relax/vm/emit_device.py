@@ -1,25 +1,22 @@
 """The steps of a graph function that concern memory of a device.
 
-The function finds out which device it runs on when it is called, and asks registered functions of
-`tilewright.runtime.device_arrays` for what is done there.
+The function finds out which device it runs on when it is called, and asks the launcher for what is
+done there. Values that move to a device need a host: a registered function of
+`tilewright.runtime.device_arrays` moves them.
 """
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from tilewright.ir.arithmetic import logical_or
+from tilewright.ir.arithmetic import less, logical_or
 from tilewright.ir.convert import const
-from tilewright.ir.dtype import HANDLE, INT32, INT64, UINT8, DType
-from tilewright.ir.expr import Call, Expr, StringImm
+from tilewright.ir.dtype import INT32, INT64, DType
+from tilewright.ir.expr import Call, Expr, Var
 from tilewright.ir.module import GlobalVar
-from tilewright.ir.op import Op
 from tilewright.relax.vm.emit_values import CPU, ValueSteps
-from tilewright.relax.vm.plan import MemoryPlan
 from tilewright.relax.vm.signature import size_of
 from tilewright.relax.vm.steps import (
-    AllocateStep,
-    Arena,
     ArrayValue,
     DistinctStep,
     KeepStep,
@@ -27,10 +24,16 @@ from tilewright.relax.vm.steps import (
     MoveStep,
     TransferStep,
 )
-from tilewright.runtime.device_arrays import CURRENT, EMPTY, MOVE, READ, WRITE
+from tilewright.runtime.device_arrays import MOVE
 from tilewright.tir.call_boundary import structures as abi
-from tilewright.tir.op.objects import any_at, any_value, call_packed_into
-from tilewright.tir.stmt import Evaluate, LetStmt, Stmt, nop, seq
+from tilewright.tir.op.devices import (
+    DEVICE_MEMORY,
+    call_launcher,
+    device_beside,
+    new_device_array,
+)
+from tilewright.tir.op.objects import any_at, call_packed_into
+from tilewright.tir.stmt import Allocate, AttrStmt, Evaluate, Stmt, seq
 
 CONSTANTS: Final = GlobalVar("tilewright_device_constants")
 """The function of a module that gives the address of its constants on a device."""
@@ -48,15 +51,19 @@ class DeviceSteps(ValueSteps):
         self._device_type = device_type
         self._has_device = device_type != CPU
         self._device_word = self._new_word() if self._has_device else -1
-        self._arena_words: dict[Arena, int] = {}
         self._constants_word: int | None = None
+        self._beside: Expr = abi.as_pointer(const(0, INT64))
+        """The address of an array on the device; null if the function is given none."""
 
-    def with_device(self, body: Stmt, beside: Expr) -> Stmt:
-        """The body of a function, after it has found its device: that of the memory `beside`."""
+    def with_device(self, body: Stmt) -> Stmt:
+        """The body of a function, after it has found its device."""
         if not self._has_device:
             return body
-        found = self._ask(INT64, CURRENT, beside)
-        steps = [self._memory.store(abi.Field(INT64, self._device_word), found)]
+        found = device_beside(self._device_type, self._beside)
+        steps = [
+            self._memory.store(abi.Field(INT64, self._device_word), found),
+            abi.leave_if(less(self.device_id, const(0, INT64))),
+        ]
         if self._constants_word is not None:
             word = abi.as_address(self._memory.pointer) + const(8 * self._constants_word, INT64)
             place = (self.device_id, abi.as_pointer(word))
@@ -83,39 +90,22 @@ class DeviceSteps(ValueSteps):
     def device_type_of(self, memory: Memory) -> int:
         return self._device_type if memory.root.on_device else CPU
 
-    def _ask(self, dtype: DType, name: str, *arguments: Expr) -> Expr:
-        """What a registered function returns for the type of the device and other arguments."""
-        kind = const(self._device_type, INT64)
-        return Call(dtype, Op.get("tir.tvm_call_packed"), (StringImm(name), kind, *arguments))
+    def _kind(self, dtype: DType) -> Expr:
+        return const(self._device_type, dtype)
 
     # --- memory -----------------------------------------------------------------------------
 
-    def make_arena(self, arena: Arena, plan: MemoryPlan) -> Stmt:
-        """Take memory of the device for temporary arrays."""
-        assert arena.slot is not None
-        word = self._arena_words[arena] = self._new_word()
-        extents = (self.known(plan.size),)
-        return seq(
-            self._new_array(arena.slot, UINT8, extents), self._remember_data(arena.slot, word)
-        )
+    def on_device(self, memory: Allocate) -> Stmt:
+        """An allocation of memory of the device."""
+        changed = memory.replace(annotations={DEVICE_MEMORY: self._device_type})
+        return AttrStmt(None, DEVICE_MEMORY, self._beside, changed)
 
-    def arena_address(self, arena: Arena, offset: Expr) -> Expr:
-        """An address in an arena."""
-        return abi.as_pointer(
-            self._memory.load(abi.Field(INT64, self._arena_words[arena])) + offset
-        )
-
-    def _new_array(self, slot: int, dtype: DType, extents: tuple[Expr, ...]) -> Stmt:
-        kind = any_value(abi.TYPE_DTYPE, const(abi.dtype_word(dtype), INT64))
-        arguments = (const(self._device_type, INT64), self.device_id, kind, *extents)
-        return Evaluate(call_packed_into(self.slot(slot), EMPTY, *arguments))
-
-    def _remember_data(self, slot: int, word: int) -> Stmt:
-        """Put the address of the elements of the array in a slot into a word."""
-        tensor = abi.View(abi.pointer_var("tensor"))
-        address = abi.as_pointer(self._object(slot) + const(abi.OBJECT_HEADER_SIZE, INT64))
-        store = self._memory.store(abi.Field(INT64, word), tensor.load(abi.DATA))
-        return LetStmt(tensor.pointer, address, store)
+    def made(self, array: ArrayValue, shape: Var) -> Expr:
+        if not array.memory.on_device:
+            return super().made(array, shape)
+        ndim, word = len(array.extents), abi.dtype_word(array.dtype)
+        place = self.slot_of(array), self._device_type, self.device_id
+        return new_device_array(*place, ndim, word, shape)
 
     # --- steps ------------------------------------------------------------------------------
 
@@ -126,21 +116,11 @@ class DeviceSteps(ValueSteps):
             return self._are_distinct(step)
         if isinstance(step, MoveStep):
             return self._move(any_at(self.slot(step.slot)), step.slot, step.on_device)
-        if isinstance(step, AllocateStep) and step.array.memory.on_device:
-            return self._allocate_on_device(step.array)
         if isinstance(step, KeepStep):
             kept = step.value
             if isinstance(kept, ArrayValue) and kept.memory.root.on_device:
                 return self._move(self.passed(kept), step.slot, True)
         return super().value_step(step)
-
-    def _allocate_on_device(self, array: ArrayValue) -> Stmt:
-        memory, slot = array.memory, array.memory.slot
-        if memory.merged_into is not None or slot is None:
-            return nop()
-        word = self._data[memory] = self._new_word()
-        made = self._new_array(slot, array.dtype, tuple(map(self.known, array.extents)))
-        return seq(made, self._remember_data(slot, word))
 
     def _move(self, value: Expr, slot: int, on_device: bool) -> Stmt:
         """Put an array into a slot: itself if it is in the right place and owns its memory."""
@@ -161,7 +141,8 @@ class DeviceSteps(ValueSteps):
         return abi.require(apart, "ValueError", message + "another one: pass a copy")
 
     def _transfer(self, step: TransferStep) -> Stmt:
-        name = WRITE if step.target.memory.root.on_device else READ
-        places = (self.address(array.memory) for array in (step.source, step.target))
+        action = "write" if step.target.memory.root.on_device else "read"
+        places = (self.address(array.memory) for array in (step.target, step.source))
         size = self.known(size_of(step.source.extents, step.source.dtype))
-        return Evaluate(self._ask(HANDLE, name, *places, size))
+        name = f"tilewright_device_{action}"
+        return abi.leave_unless_0(call_launcher(INT32, name, self._kind(INT32), *places, size))

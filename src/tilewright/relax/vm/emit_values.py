@@ -140,25 +140,33 @@ class ValueSteps:
         """A step on values."""
         return _WRITERS[type(step)](self, step)
 
+    def slot_of(self, array: ArrayValue) -> Expr:
+        """The address of the slot of an array that is a value."""
+        assert array.memory.slot is not None
+        return self.slot(array.memory.slot)
+
+    def made(self, array: ArrayValue, shape: Var) -> Expr:
+        """Make an array that is a value, with its extents at an address; a status."""
+        word = IntImm(INT32, abi.dtype_word(array.dtype))
+        return new_array(self.slot_of(array), IntImm(INT32, len(array.extents)), word, shape)
+
     def _allocate(self, step: AllocateStep) -> Stmt:
         array = step.array
         memory, slot = array.memory, array.memory.slot
         if memory.merged_into is not None or slot is None:
             return nop()
-        word = IntImm(INT32, abi.dtype_word(array.dtype))
         shape = abi.pointer_var("shape")
         view = abi.View(shape)
         stores = [
             view.store(abi.Field(INT64, axis), self.known(extent))
             for axis, extent in enumerate(array.extents)
         ]
-        made = new_array(self.slot(slot), IntImm(INT32, len(array.extents)), word, shape)
         tensor = abi.View(abi.pointer_var("tensor"))
         header = const(abi.OBJECT_HEADER_SIZE, "int64")
         address = abi.as_pointer(self._object(slot) + header)
         body = seq(
             *stores,
-            abi.leave_unless_0(made),
+            abi.leave_unless_0(self.made(array, shape)),
             LetStmt(tensor.pointer, address, self._set_data(memory, tensor.load(abi.DATA))),
         )
         words = (IntImm(INT32, max(len(stores), 1)),)

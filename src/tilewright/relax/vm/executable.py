@@ -138,7 +138,7 @@ class Executable:
             memory += [
                 _memory_text(part, "on the device")
                 for arena, part in plan.arenas.items()
-                if arena.slot is not None
+                if arena.on_device
             ]
             lines.append(
                 f"{name.name_hint}: {kernels} calls, {packed} by name, {', '.join(memory)}"

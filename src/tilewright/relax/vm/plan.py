@@ -133,7 +133,7 @@ def plan_memory(steps: Sequence[Step], analyzer: Analyzer) -> MemoryPlan:
     for arena in dict.fromkeys(memory.arena for memory in lifetimes):
         if arena is not None:
             inside = {m: t for m, t in lifetimes.items() if m.arena is arena}
-            alignment = ALIGNMENT if arena.slot is None else DEVICE_ALIGNMENT
+            alignment = DEVICE_ALIGNMENT if arena.on_device else ALIGNMENT
             plan.arenas[arena] = _plan(inside, analyzer, alignment)
     return plan
 

@@ -39,11 +39,11 @@ class Arena:
 
     Attributes:
         known: sizes that are known where it is made.
-        slot: slot of the array that keeps it, for memory of a device.
+        on_device: whether it is memory of the device.
     """
 
     known: frozenset[Var]
-    slot: int | None = None
+    on_device: bool = False
 
 
 @dataclass(eq=False)
@@ -348,8 +348,8 @@ def slots_of(step: Step) -> Iterator[int]:
     for value in _operands(step):
         if isinstance(value, KeptValue):
             yield value.slot
-        elif isinstance(value, ArrayValue):
-            yield from _slots_of_memory(value.memory.root)
+        elif isinstance(value, ArrayValue) and value.memory.root.slot is not None:
+            yield value.memory.root.slot
     if isinstance(step, PackedCallStep) and step.result is not None:
         yield step.result
     elif isinstance(step, (KeepStep, ArrayStep, NumbersStep, MoveStep)):
@@ -360,14 +360,6 @@ def slots_of(step: Step) -> Iterator[int]:
         yield from (step.slot, step.target)
     elif isinstance(step, AllocateStep) and step.array.memory.root.slot is not None:
         yield step.array.memory.root.slot
-
-
-def _slots_of_memory(memory: Memory) -> Iterator[int]:
-    """The slot of the array that keeps memory, if one does."""
-    if memory.slot is not None:
-        yield memory.slot
-    elif memory.arena is not None and memory.arena.slot is not None:
-        yield memory.arena.slot
 
 
 def _operands(step: Step) -> Sequence[object]:

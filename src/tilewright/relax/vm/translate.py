@@ -173,18 +173,16 @@ class Translation:
             return [self._return(item, results) for item in value.fields]
         if not isinstance(value, ArrayValue) or not self._is_written_by_callers(value):
             return {"slot": self._returned_slot(value)}
-        memory = Memory(MemoryOrigin.RESULT, value.memory.size, len(results))
+        on_device = value.memory.root.on_device
+        memory = Memory(MemoryOrigin.RESULT, value.memory.size, len(results), on_device=on_device)
         result = ArrayValue(memory, value.extents, value.dtype)
         self._deliver(value, result, value.memory.root not in self._claimed)
         results.append(result)
         return len(results) - 1
 
     def _is_written_by_callers(self, array: ArrayValue) -> bool:
-        """Whether a caller knows the size of a result, and no value must be copied to get there.
-
-        Memory of a device is taken by whoever knows the device, which is the function itself.
-        """
-        if self.placement.has_device or array.memory.root.slot is not None:
+        """Whether a caller knows the size of a result, and no value must be copied to get there."""
+        if array.memory.root.slot is not None:
             return False
         return self._first_sizes.issuperset(v for e in array.extents for v in symbolic_vars_of(e))
 
@@ -380,12 +378,12 @@ class Translation:
         if sizes <= self._first_sizes and not on_device:
             return None
         for arena in self._arenas:
-            if sizes <= arena.known and on_device is (arena.slot is not None):
+            if sizes <= arena.known and on_device is arena.on_device:
                 return arena
         return self._new_arena(on_device)
 
     def _new_arena(self, on_device: bool) -> Arena:
-        arena = Arena(self._numbers, self.new_slot() if on_device else None)
+        arena = Arena(self._numbers, on_device)
         self._arenas.append(arena)
         self.steps.append(ArenaStep(arena))
         return arena

@@ -408,6 +408,29 @@ WEAK struct Managed *tilewright_device_array(const TilewrightArray *array, int64
   return managed;
 }
 
+/* Put a new array into a slot of values, as an object of a tvm-ffi host. `dtype` has the code, the bits
+ * and the lanes of its elements, as TilewrightArray has them one after the other. */
+WEAK int32_t tilewright_device_new_array(TilewrightValue *slot, int32_t type, int64_t device, int32_t ndim,
+                                  int32_t dtype, int64_t *shape) {
+  TilewrightArray array = {NULL, type, (int32_t)device, ndim, (uint8_t)dtype,
+                           (uint8_t)(dtype >> 8), (uint16_t)(dtype >> 16), shape, NULL, 0};
+  if (!TVMFFITensorFromDLPack) return FAIL_AS("RuntimeError", "arrays as values need a tvm-ffi host");
+  int64_t size = (array.bits * array.lanes + 7) / 8;
+  for (int32_t axis = 0; axis < ndim; ++axis) {
+    if (__builtin_mul_overflow(size, shape[axis] < 0 ? 0 : shape[axis], &size)) size = -1;
+  }
+  struct Managed *managed = tilewright_device_array(&array, size);
+  void *tensor = NULL;
+  if (!managed) return FAILED;
+  if (TVMFFITensorFromDLPack(managed, 0, 0, &tensor)) {
+    managed->deleter(managed);
+    return FAILED;
+  }
+  *slot = (TilewrightValue){TILEWRIGHT_ARG_TENSOR, 0, {0}};
+  slot->value.v_ptr = tensor;
+  return OK;
+}
+
 /* --- what compiled code calls ----------------------------------------------------------------- */
 
 /* The device of the first argument that has an address; FAILED after an error. */
@@ -528,10 +551,60 @@ WEAK int32_t tilewright_launch(const TilewrightValue *args) {
   return status;
 }
 
+/* The device that has the address `beside`; without one, that which the host has chosen. -1 after an
+ * error. */
+WEAK int64_t tilewright_device_beside(int32_t type, const void *beside) {
+  int32_t device = 0;
+  if (beside) return tilewright_device_of(type, beside, &device) ? FAILED : device;
+  TilewrightValue argument = {TILEWRIGHT_ARG_INT, 0, {0}}, result = {0, 0, {0}};
+  argument.value.v_int64 = type;
+  int status = call_host("tilewright.device.current", &argument, 1, &result);
+  return status == OK ? result.value.v_int64 : status == ABSENT ? 0 : FAILED;
+}
+
 /* Memory between kernels, on the device that has the address `beside`, if that is one; NULL after an
  * error. It is given back by tilewright_device_release. */
 WEAK void *tilewright_take(int32_t type, int64_t size, const void *beside) {
-  int32_t device = 0;
-  if (beside && tilewright_device_of(type, beside, &device)) return NULL;
-  return tilewright_device_allocate(type, device, size);
+  int64_t device = tilewright_device_beside(type, beside);
+  return device < 0 ? NULL : tilewright_device_allocate(type, (int32_t)device, size);
+}
+
+/* Where the constants of a graph are on a device, or NULL, without an error, if they are not there.
+ * With an address they are there from now on, unless another thread was first. */
+WEAK void *tilewright_constants(int32_t type, int32_t device, const char *digest, void *address) {
+  struct Kind *kind = kind_of(type);
+  struct Constants *added = address ? calloc(1, sizeof *added) : NULL, *found;
+  lock();
+  for (found = kind->constants; found; found = found->next) {
+    if (found->device == device && !strcmp(found->digest, digest)) break;
+  }
+  if (!found && added) {
+    *added = (struct Constants){{0}, device, address, kind->constants};
+    snprintf(added->digest, sizeof added->digest, "%s", digest);
+    kind->constants = found = added;
+    added = NULL;
+  }
+  void *result = found ? found->address : NULL;
+  unlock();
+  free(added);
+  if (address && result != address) release(type, address);
+  if (address && !result) FAIL_AS("MemoryError", "no memory is left on the host");
+  return result;
+}
+
+/* Give the memory of constants back, on all devices. */
+WEAK void tilewright_constants_release(const char *digest) {
+  static const int32_t TYPES[] = {TILEWRIGHT_OPENCL, TILEWRIGHT_CUDA};
+  for (size_t i = 0; i < COUNT(TYPES); ++i) {
+    struct Constants **at = &devices()->kinds[TYPES[i] == TILEWRIGHT_CUDA]->constants;
+    lock();
+    while (*at && strcmp((*at)->digest, digest)) at = &(*at)->next;
+    struct Constants *found = *at;
+    if (found) *at = found->next;
+    unlock();
+    if (!found) continue;
+    release(TYPES[i], found->address);
+    free(found);
+    --i; /* there may be more, on other devices */
+  }
 }

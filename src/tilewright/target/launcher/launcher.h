@@ -37,6 +37,7 @@ WEAK int TVMFFIFunctionCall(void *function, const TilewrightValue *args, int32_t
                             TilewrightValue *result);
 WEAK int TVMFFIObjectDecRef(void *object);
 WEAK void *TVMFFIEnvGetStream(int32_t type, int32_t device);
+WEAK int TVMFFITensorFromDLPack(void *managed, int32_t alignment, int32_t is_contiguous, void **tensor);
 
 /* --- errors ----------------------------------------------------------------------------------- */
 
@@ -92,6 +93,14 @@ struct Built {
   struct Built *next;
 };
 
+/* Constants of graphs on a device, by a digest in 64 digits. */
+struct Constants {
+  char digest[65];
+  int32_t device;
+  void *address;
+  struct Constants *next;
+};
+
 enum { BUCKETS = 1024 };
 struct BuiltTable {
   struct Built *buckets[BUCKETS];
@@ -108,6 +117,7 @@ struct Kind {
   size_t num_blocks, room;
   uint64_t next_address; /* OpenCL */
   struct BuiltTable programs, kernels;
+  struct Constants *constants;
 };
 
 enum { LAYOUT = 2 }; /* of this structure: another one cannot be shared */

@@ -1,16 +1,17 @@
 ; Made from launcher.c by `make launcher`: change that.
 
 %struct.Devices = type { i64, [8 x i64], [2 x ptr] }
-%struct.Kind = type { i32, i32, [512 x i8], [40 x ptr], [16 x %struct.Device], ptr, i64, i64, i64, %struct.BuiltTable, %struct.BuiltTable }
+%struct.Kind = type { i32, i32, [512 x i8], [40 x ptr], [16 x %struct.Device], ptr, i64, i64, i64, %struct.BuiltTable, %struct.BuiltTable, ptr }
 %struct.Device = type { ptr, ptr, ptr, ptr, [192 x ptr], i64, i64, i64 }
 %struct.BuiltTable = type { [1024 x ptr] }
 %struct.Driver = type { ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr }
-%struct.anon.1 = type { i32, i32 }
+%struct.anon = type { i32, i32 }
 %struct.TilewrightValue = type { i32, i32, %union.anon }
 %union.anon = type { i64 }
 %struct.Place = type { ptr, i32, ptr }
+%struct.TilewrightArray = type { ptr, i32, i32, i32, i8, i8, i16, ptr, ptr, i64 }
 %struct.Launch = type { ptr, ptr, ptr, [3 x i64], [3 x i64], i64 }
-%struct.anon = type { ptr, i64 }
+%struct.anon.1 = type { ptr, i64 }
 
 @.str = private unnamed_addr constant [1 x i8] zeroinitializer, align 1
 @.str.1 = private unnamed_addr constant [34 x i8] c"no memory for %ld bytes on %s(%d)\00", align 1
@@ -20,188 +21,193 @@
 @.str.5 = private unnamed_addr constant [18 x i8] c"%s fails: %s (%d)\00", align 1
 @.str.6 = private unnamed_addr constant [19 x i8] c"clGetMemObjectInfo\00", align 1
 @.str.7 = private unnamed_addr constant [30 x i8] c"no memory is left on the host\00", align 1
-@constinit.8 = private unnamed_addr constant [3 x i64] [i64 1, i64 1, i64 1], align 8
+@.str.8 = private unnamed_addr constant [37 x i8] c"arrays as values need a tvm-ffi host\00", align 1
+@.str.9 = private unnamed_addr constant [13 x i8] c"RuntimeError\00", align 1
+@constinit.10 = private unnamed_addr constant [3 x i64] [i64 1, i64 1, i64 1], align 8
+@.str.11 = private unnamed_addr constant [26 x i8] c"tilewright.device.current\00", align 1
+@.str.12 = private unnamed_addr constant [3 x i8] c"%s\00", align 1
+@tilewright_constants_release.TYPES = internal unnamed_addr constant [2 x i32] [i32 4, i32 2], align 4
 @shared = internal unnamed_addr global ptr null, align 8
-@.str.9 = private unnamed_addr constant [19 x i8] c"tilewright.devices\00", align 1
-@own = internal global %struct.Devices { i64 2, [8 x i64] zeroinitializer, [2 x ptr] [ptr @own_kinds, ptr getelementptr (i8, ptr @own_kinds, i64 42728)] }, align 8
+@.str.13 = private unnamed_addr constant [19 x i8] c"tilewright.devices\00", align 1
+@own = internal global %struct.Devices { i64 2, [8 x i64] zeroinitializer, [2 x ptr] [ptr @own_kinds, ptr getelementptr (i8, ptr @own_kinds, i64 42736)] }, align 8
 @own_kinds = internal global [2 x %struct.Kind] zeroinitializer, align 16
-@OPENCL = internal constant %struct.Driver { ptr @.str.10, ptr @.str.11, ptr @opencl_load, ptr @opencl_open, ptr @opencl_allocate, ptr @opencl_release, ptr @opencl_device_of, ptr @opencl_copy, ptr @opencl_synchronize, ptr @opencl_create_stream, ptr @opencl_destroy_stream, ptr @opencl_wait, ptr @opencl_record, ptr @opencl_elapsed, ptr @opencl_build, ptr @opencl_find, ptr @opencl_launch, ptr @opencl_property, ptr @opencl_describe }, align 8
-@CUDA = internal constant %struct.Driver { ptr @.str.68, ptr @.str.69, ptr @cuda_load, ptr @cuda_open, ptr @cuda_allocate, ptr @cuda_release, ptr @cuda_device_of, ptr @cuda_copy, ptr @cuda_synchronize, ptr @cuda_create_stream, ptr @cuda_destroy_stream, ptr @cuda_wait, ptr @cuda_record, ptr @cuda_elapsed, ptr @cuda_build, ptr @cuda_find, ptr @cuda_launch, ptr @cuda_property, ptr @cuda_describe }, align 8
-@.str.10 = private unnamed_addr constant [7 x i8] c"OpenCL\00", align 1
-@.str.11 = private unnamed_addr constant [7 x i8] c"opencl\00", align 1
-@.str.12 = private unnamed_addr constant [26 x i8] c"TILEWRIGHT_OPENCL_LIBRARY\00", align 1
-@OPENCL_LIBRARIES.rel = internal unnamed_addr constant [2 x i32] [i32 trunc (i64 sub (i64 ptrtoint (ptr @.str.21 to i64), i64 ptrtoint (ptr @OPENCL_LIBRARIES.rel to i64)) to i32), i32 trunc (i64 sub (i64 ptrtoint (ptr @.str.22 to i64), i64 ptrtoint (ptr @OPENCL_LIBRARIES.rel to i64)) to i32)], align 4
-@.str.13 = private unnamed_addr constant [33 x i8] c"%s is not here: install a driver\00", align 1
-@OPENCL_NAMES = internal unnamed_addr constant [29 x ptr] [ptr @.str.23, ptr @.str.24, ptr @.str.25, ptr @.str.26, ptr @.str.27, ptr @.str.6, ptr @.str.28, ptr @.str.29, ptr @.str.30, ptr @.str.31, ptr @.str.32, ptr @.str.33, ptr @.str.34, ptr @.str.35, ptr @.str.36, ptr @.str.37, ptr @.str.38, ptr @.str.39, ptr @.str.40, ptr @.str.41, ptr @.str.42, ptr @.str.43, ptr @.str.44, ptr @.str.45, ptr @.str.46, ptr @.str.47, ptr @.str.48, ptr @.str.49, ptr @.str.50], align 16
-@.str.14 = private unnamed_addr constant [35 x i8] c"the library lacks %s of OpenCL 1.2\00", align 1
-@.str.15 = private unnamed_addr constant [23 x i8] c"POCL_WORK_GROUP_METHOD\00", align 1
-@.str.16 = private unnamed_addr constant [6 x i8] c"loops\00", align 1
-@.str.17 = private unnamed_addr constant [25 x i8] c"TILEWRIGHT_OPENCL_DEVICE\00", align 1
-@.str.18 = private unnamed_addr constant [50 x i8] c"there is no OpenCL device: install a driver%s%s%s\00", align 1
-@.str.19 = private unnamed_addr constant [3 x i8] c"; \00", align 1
-@.str.20 = private unnamed_addr constant [34 x i8] c" is there, and its compiler fails\00", align 1
-@.str.21 = private unnamed_addr constant [15 x i8] c"libOpenCL.so.1\00", align 1
-@.str.22 = private unnamed_addr constant [13 x i8] c"libOpenCL.so\00", align 1
-@.str.23 = private unnamed_addr constant [17 x i8] c"clGetPlatformIDs\00", align 1
-@.str.24 = private unnamed_addr constant [15 x i8] c"clGetDeviceIDs\00", align 1
-@.str.25 = private unnamed_addr constant [16 x i8] c"clGetDeviceInfo\00", align 1
-@.str.26 = private unnamed_addr constant [19 x i8] c"clReleaseMemObject\00", align 1
-@.str.27 = private unnamed_addr constant [18 x i8] c"clRetainMemObject\00", align 1
-@.str.28 = private unnamed_addr constant [21 x i8] c"clEnqueueWriteBuffer\00", align 1
-@.str.29 = private unnamed_addr constant [20 x i8] c"clEnqueueReadBuffer\00", align 1
-@.str.30 = private unnamed_addr constant [20 x i8] c"clEnqueueCopyBuffer\00", align 1
-@.str.31 = private unnamed_addr constant [8 x i8] c"clFlush\00", align 1
-@.str.32 = private unnamed_addr constant [9 x i8] c"clFinish\00", align 1
-@.str.33 = private unnamed_addr constant [22 x i8] c"clReleaseCommandQueue\00", align 1
-@.str.34 = private unnamed_addr constant [28 x i8] c"clEnqueueMarkerWithWaitList\00", align 1
-@.str.35 = private unnamed_addr constant [29 x i8] c"clEnqueueBarrierWithWaitList\00", align 1
-@.str.36 = private unnamed_addr constant [16 x i8] c"clWaitForEvents\00", align 1
-@.str.37 = private unnamed_addr constant [24 x i8] c"clGetEventProfilingInfo\00", align 1
-@.str.38 = private unnamed_addr constant [15 x i8] c"clReleaseEvent\00", align 1
-@.str.39 = private unnamed_addr constant [15 x i8] c"clBuildProgram\00", align 1
-@.str.40 = private unnamed_addr constant [22 x i8] c"clGetProgramBuildInfo\00", align 1
-@.str.41 = private unnamed_addr constant [17 x i8] c"clReleaseProgram\00", align 1
-@.str.42 = private unnamed_addr constant [15 x i8] c"clSetKernelArg\00", align 1
-@.str.43 = private unnamed_addr constant [25 x i8] c"clGetKernelWorkGroupInfo\00", align 1
-@.str.44 = private unnamed_addr constant [23 x i8] c"clEnqueueNDRangeKernel\00", align 1
-@.str.45 = private unnamed_addr constant [16 x i8] c"clCreateContext\00", align 1
-@.str.46 = private unnamed_addr constant [21 x i8] c"clCreateCommandQueue\00", align 1
-@.str.47 = private unnamed_addr constant [15 x i8] c"clCreateBuffer\00", align 1
-@.str.48 = private unnamed_addr constant [18 x i8] c"clCreateSubBuffer\00", align 1
-@.str.49 = private unnamed_addr constant [26 x i8] c"clCreateProgramWithSource\00", align 1
-@.str.50 = private unnamed_addr constant [15 x i8] c"clCreateKernel\00", align 1
-@.str.51 = private unnamed_addr constant [9 x i8] c"oclgrind\00", align 1
-@.str.52 = private unnamed_addr constant [25 x i8] c"__kernel void probe() {}\00", align 1
-@.str.53 = private unnamed_addr constant [31 x i8] c"clCreateContext fails: %s (%d)\00", align 1
-@.str.54 = private unnamed_addr constant [36 x i8] c"clCreateCommandQueue fails: %s (%d)\00", align 1
-@.str.55 = private unnamed_addr constant [30 x i8] c"clCreateBuffer fails: %s (%d)\00", align 1
-@.str.56 = private unnamed_addr constant [64 x i8] c"0x%lx is no address of an OpenCL device that this library knows\00", align 1
-@.str.57 = private unnamed_addr constant [41 x i8] c"clCreateProgramWithSource fails: %s (%d)\00", align 1
-@.str.58 = private unnamed_addr constant [16 x i8] c"-cl-opt-disable\00", align 1
-@.str.59 = private unnamed_addr constant [5 x i8] c"pocl\00", align 1
+@OPENCL = internal constant %struct.Driver { ptr @.str.14, ptr @.str.15, ptr @opencl_load, ptr @opencl_open, ptr @opencl_allocate, ptr @opencl_release, ptr @opencl_device_of, ptr @opencl_copy, ptr @opencl_synchronize, ptr @opencl_create_stream, ptr @opencl_destroy_stream, ptr @opencl_wait, ptr @opencl_record, ptr @opencl_elapsed, ptr @opencl_build, ptr @opencl_find, ptr @opencl_launch, ptr @opencl_property, ptr @opencl_describe }, align 8
+@CUDA = internal constant %struct.Driver { ptr @.str.72, ptr @.str.73, ptr @cuda_load, ptr @cuda_open, ptr @cuda_allocate, ptr @cuda_release, ptr @cuda_device_of, ptr @cuda_copy, ptr @cuda_synchronize, ptr @cuda_create_stream, ptr @cuda_destroy_stream, ptr @cuda_wait, ptr @cuda_record, ptr @cuda_elapsed, ptr @cuda_build, ptr @cuda_find, ptr @cuda_launch, ptr @cuda_property, ptr @cuda_describe }, align 8
+@.str.14 = private unnamed_addr constant [7 x i8] c"OpenCL\00", align 1
+@.str.15 = private unnamed_addr constant [7 x i8] c"opencl\00", align 1
+@.str.16 = private unnamed_addr constant [26 x i8] c"TILEWRIGHT_OPENCL_LIBRARY\00", align 1
+@OPENCL_LIBRARIES.rel = internal unnamed_addr constant [2 x i32] [i32 trunc (i64 sub (i64 ptrtoint (ptr @.str.25 to i64), i64 ptrtoint (ptr @OPENCL_LIBRARIES.rel to i64)) to i32), i32 trunc (i64 sub (i64 ptrtoint (ptr @.str.26 to i64), i64 ptrtoint (ptr @OPENCL_LIBRARIES.rel to i64)) to i32)], align 4
+@.str.17 = private unnamed_addr constant [33 x i8] c"%s is not here: install a driver\00", align 1
+@OPENCL_NAMES = internal unnamed_addr constant [29 x ptr] [ptr @.str.27, ptr @.str.28, ptr @.str.29, ptr @.str.30, ptr @.str.31, ptr @.str.6, ptr @.str.32, ptr @.str.33, ptr @.str.34, ptr @.str.35, ptr @.str.36, ptr @.str.37, ptr @.str.38, ptr @.str.39, ptr @.str.40, ptr @.str.41, ptr @.str.42, ptr @.str.43, ptr @.str.44, ptr @.str.45, ptr @.str.46, ptr @.str.47, ptr @.str.48, ptr @.str.49, ptr @.str.50, ptr @.str.51, ptr @.str.52, ptr @.str.53, ptr @.str.54], align 16
+@.str.18 = private unnamed_addr constant [35 x i8] c"the library lacks %s of OpenCL 1.2\00", align 1
+@.str.19 = private unnamed_addr constant [23 x i8] c"POCL_WORK_GROUP_METHOD\00", align 1
+@.str.20 = private unnamed_addr constant [6 x i8] c"loops\00", align 1
+@.str.21 = private unnamed_addr constant [25 x i8] c"TILEWRIGHT_OPENCL_DEVICE\00", align 1
+@.str.22 = private unnamed_addr constant [50 x i8] c"there is no OpenCL device: install a driver%s%s%s\00", align 1
+@.str.23 = private unnamed_addr constant [3 x i8] c"; \00", align 1
+@.str.24 = private unnamed_addr constant [34 x i8] c" is there, and its compiler fails\00", align 1
+@.str.25 = private unnamed_addr constant [15 x i8] c"libOpenCL.so.1\00", align 1
+@.str.26 = private unnamed_addr constant [13 x i8] c"libOpenCL.so\00", align 1
+@.str.27 = private unnamed_addr constant [17 x i8] c"clGetPlatformIDs\00", align 1
+@.str.28 = private unnamed_addr constant [15 x i8] c"clGetDeviceIDs\00", align 1
+@.str.29 = private unnamed_addr constant [16 x i8] c"clGetDeviceInfo\00", align 1
+@.str.30 = private unnamed_addr constant [19 x i8] c"clReleaseMemObject\00", align 1
+@.str.31 = private unnamed_addr constant [18 x i8] c"clRetainMemObject\00", align 1
+@.str.32 = private unnamed_addr constant [21 x i8] c"clEnqueueWriteBuffer\00", align 1
+@.str.33 = private unnamed_addr constant [20 x i8] c"clEnqueueReadBuffer\00", align 1
+@.str.34 = private unnamed_addr constant [20 x i8] c"clEnqueueCopyBuffer\00", align 1
+@.str.35 = private unnamed_addr constant [8 x i8] c"clFlush\00", align 1
+@.str.36 = private unnamed_addr constant [9 x i8] c"clFinish\00", align 1
+@.str.37 = private unnamed_addr constant [22 x i8] c"clReleaseCommandQueue\00", align 1
+@.str.38 = private unnamed_addr constant [28 x i8] c"clEnqueueMarkerWithWaitList\00", align 1
+@.str.39 = private unnamed_addr constant [29 x i8] c"clEnqueueBarrierWithWaitList\00", align 1
+@.str.40 = private unnamed_addr constant [16 x i8] c"clWaitForEvents\00", align 1
+@.str.41 = private unnamed_addr constant [24 x i8] c"clGetEventProfilingInfo\00", align 1
+@.str.42 = private unnamed_addr constant [15 x i8] c"clReleaseEvent\00", align 1
+@.str.43 = private unnamed_addr constant [15 x i8] c"clBuildProgram\00", align 1
+@.str.44 = private unnamed_addr constant [22 x i8] c"clGetProgramBuildInfo\00", align 1
+@.str.45 = private unnamed_addr constant [17 x i8] c"clReleaseProgram\00", align 1
+@.str.46 = private unnamed_addr constant [15 x i8] c"clSetKernelArg\00", align 1
+@.str.47 = private unnamed_addr constant [25 x i8] c"clGetKernelWorkGroupInfo\00", align 1
+@.str.48 = private unnamed_addr constant [23 x i8] c"clEnqueueNDRangeKernel\00", align 1
+@.str.49 = private unnamed_addr constant [16 x i8] c"clCreateContext\00", align 1
+@.str.50 = private unnamed_addr constant [21 x i8] c"clCreateCommandQueue\00", align 1
+@.str.51 = private unnamed_addr constant [15 x i8] c"clCreateBuffer\00", align 1
+@.str.52 = private unnamed_addr constant [18 x i8] c"clCreateSubBuffer\00", align 1
+@.str.53 = private unnamed_addr constant [26 x i8] c"clCreateProgramWithSource\00", align 1
+@.str.54 = private unnamed_addr constant [15 x i8] c"clCreateKernel\00", align 1
+@.str.55 = private unnamed_addr constant [9 x i8] c"oclgrind\00", align 1
+@.str.56 = private unnamed_addr constant [25 x i8] c"__kernel void probe() {}\00", align 1
+@.str.57 = private unnamed_addr constant [31 x i8] c"clCreateContext fails: %s (%d)\00", align 1
+@.str.58 = private unnamed_addr constant [36 x i8] c"clCreateCommandQueue fails: %s (%d)\00", align 1
+@.str.59 = private unnamed_addr constant [30 x i8] c"clCreateBuffer fails: %s (%d)\00", align 1
+@.str.60 = private unnamed_addr constant [64 x i8] c"0x%lx is no address of an OpenCL device that this library knows\00", align 1
+@.str.61 = private unnamed_addr constant [41 x i8] c"clCreateProgramWithSource fails: %s (%d)\00", align 1
+@.str.62 = private unnamed_addr constant [16 x i8] c"-cl-opt-disable\00", align 1
+@.str.63 = private unnamed_addr constant [5 x i8] c"pocl\00", align 1
 @forget_unrolling.PRAGMA = internal constant [15 x i8] c"#pragma unroll\00", align 1
-@.str.60 = private unnamed_addr constant [6 x i8] c"error\00", align 1
-@.str.61 = private unnamed_addr constant [64 x i8] c"the OpenCL compiler refuses the kernels: line %ld: %.*s\0A%.3000s\00", align 1
-@.str.62 = private unnamed_addr constant [33 x i8] c"the program has no kernel %s: %s\00", align 1
-@.str.63 = private unnamed_addr constant [135 x i8] c"%s: argument %u begins at byte %lu of its memory, and kernels of the device take memory from multiples of %lu bytes on; copy the array\00", align 1
-@.str.64 = private unnamed_addr constant [67 x i8] c"; a block takes %lu bytes of shared memory, and the device has %lu\00", align 1
-@.str.65 = private unnamed_addr constant [70 x i8] c"; a block has %lu threads, and the device runs at most %lu of a block\00", align 1
-@.str.66 = private unnamed_addr constant [78 x i8] c"; a block has %lu threads, and the registers of the device are enough for %lu\00", align 1
-@.str.67 = private unnamed_addr constant [98 x i8] c"%s: cannot be started with (%lu, %lu, %lu) blocks of (%lu, %lu, %lu) threads: %s fails: %s (%d)%s\00", align 1
-@.str.68 = private unnamed_addr constant [5 x i8] c"CUDA\00", align 1
-@.str.69 = private unnamed_addr constant [5 x i8] c"cuda\00", align 1
-@CUDA_LIBRARIES.rel = internal unnamed_addr constant [2 x i32] [i32 trunc (i64 sub (i64 ptrtoint (ptr @.str.74 to i64), i64 ptrtoint (ptr @CUDA_LIBRARIES.rel to i64)) to i32), i32 trunc (i64 sub (i64 ptrtoint (ptr @.str.75 to i64), i64 ptrtoint (ptr @CUDA_LIBRARIES.rel to i64)) to i32)], align 4
-@.str.70 = private unnamed_addr constant [50 x i8] c"libcuda.so.1 is not here: install NVIDIA's driver\00", align 1
-@CUDA_NAMES = internal unnamed_addr constant [32 x ptr] [ptr @.str.76, ptr @.str.77, ptr @.str.78, ptr @.str.79, ptr @.str.80, ptr @.str.81, ptr @.str.82, ptr @.str.83, ptr @.str.84, ptr @.str.85, ptr @.str.86, ptr @.str.87, ptr @.str.88, ptr @.str.89, ptr @.str.90, ptr @.str.91, ptr @.str.92, ptr @.str.93, ptr @.str.94, ptr @.str.95, ptr @.str.96, ptr @.str.97, ptr @.str.98, ptr @.str.99, ptr @.str.100, ptr @.str.101, ptr @.str.102, ptr @.str.103, ptr @.str.104, ptr @.str.105, ptr @.str.106, ptr @.str.107], align 16
-@.str.71 = private unnamed_addr constant [35 x i8] c"the driver is too old: it lacks %s\00", align 1
-@.str.72 = private unnamed_addr constant [36 x i8] c"the driver finds no device: %s (%d)\00", align 1
-@.str.73 = private unnamed_addr constant [9 x i8] c"an error\00", align 1
-@.str.74 = private unnamed_addr constant [13 x i8] c"libcuda.so.1\00", align 1
-@.str.75 = private unnamed_addr constant [11 x i8] c"libcuda.so\00", align 1
-@.str.76 = private unnamed_addr constant [7 x i8] c"cuInit\00", align 1
-@.str.77 = private unnamed_addr constant [15 x i8] c"cuGetErrorName\00", align 1
-@.str.78 = private unnamed_addr constant [17 x i8] c"cuGetErrorString\00", align 1
-@.str.79 = private unnamed_addr constant [17 x i8] c"cuDeviceGetCount\00", align 1
-@.str.80 = private unnamed_addr constant [12 x i8] c"cuDeviceGet\00", align 1
-@.str.81 = private unnamed_addr constant [16 x i8] c"cuDeviceGetName\00", align 1
-@.str.82 = private unnamed_addr constant [20 x i8] c"cuDeviceTotalMem_v2\00", align 1
-@.str.83 = private unnamed_addr constant [21 x i8] c"cuDeviceGetAttribute\00", align 1
-@.str.84 = private unnamed_addr constant [25 x i8] c"cuDevicePrimaryCtxRetain\00", align 1
-@.str.85 = private unnamed_addr constant [16 x i8] c"cuCtxSetCurrent\00", align 1
-@.str.86 = private unnamed_addr constant [17 x i8] c"cuCtxSynchronize\00", align 1
-@.str.87 = private unnamed_addr constant [14 x i8] c"cuMemAlloc_v2\00", align 1
-@.str.88 = private unnamed_addr constant [13 x i8] c"cuMemFree_v2\00", align 1
-@.str.89 = private unnamed_addr constant [16 x i8] c"cuMemGetInfo_v2\00", align 1
-@.str.90 = private unnamed_addr constant [21 x i8] c"cuMemcpyHtoDAsync_v2\00", align 1
-@.str.91 = private unnamed_addr constant [21 x i8] c"cuMemcpyDtoHAsync_v2\00", align 1
-@.str.92 = private unnamed_addr constant [14 x i8] c"cuMemcpyAsync\00", align 1
-@.str.93 = private unnamed_addr constant [22 x i8] c"cuPointerGetAttribute\00", align 1
-@.str.94 = private unnamed_addr constant [15 x i8] c"cuStreamCreate\00", align 1
-@.str.95 = private unnamed_addr constant [19 x i8] c"cuStreamDestroy_v2\00", align 1
-@.str.96 = private unnamed_addr constant [20 x i8] c"cuStreamSynchronize\00", align 1
-@.str.97 = private unnamed_addr constant [18 x i8] c"cuStreamWaitEvent\00", align 1
-@.str.98 = private unnamed_addr constant [14 x i8] c"cuEventCreate\00", align 1
-@.str.99 = private unnamed_addr constant [14 x i8] c"cuEventRecord\00", align 1
-@.str.100 = private unnamed_addr constant [19 x i8] c"cuEventSynchronize\00", align 1
-@.str.101 = private unnamed_addr constant [19 x i8] c"cuEventElapsedTime\00", align 1
-@.str.102 = private unnamed_addr constant [18 x i8] c"cuEventDestroy_v2\00", align 1
-@.str.103 = private unnamed_addr constant [19 x i8] c"cuModuleLoadDataEx\00", align 1
-@.str.104 = private unnamed_addr constant [20 x i8] c"cuModuleGetFunction\00", align 1
-@.str.105 = private unnamed_addr constant [19 x i8] c"cuFuncGetAttribute\00", align 1
-@.str.106 = private unnamed_addr constant [19 x i8] c"cuFuncSetAttribute\00", align 1
-@.str.107 = private unnamed_addr constant [15 x i8] c"cuLaunchKernel\00", align 1
-@.str.108 = private unnamed_addr constant [22 x i8] c"%s fails: %s (%d): %s\00", align 1
-@.str.109 = private unnamed_addr constant [11 x i8] c"cuMemAlloc\00", align 1
-@.str.110 = private unnamed_addr constant [37 x i8] c"0x%lx is no address of a CUDA device\00", align 1
-@.str.111 = private unnamed_addr constant [48 x i8] c"the driver cannot load the kernels: %s (%d): %s\00", align 1
-@.str.112 = private unnamed_addr constant [24 x i8] c"tilewright.cuda.compile\00", align 1
-@.str.113 = private unnamed_addr constant [122 x i8] c"the library has kernels in CUDA C only: export it where NVRTC is installed (tilewright[cuda]), which compiles them to PTX\00", align 1
-@.str.114 = private unnamed_addr constant [31 x i8] c"%s: it has too many parameters\00", align 1
+@.str.64 = private unnamed_addr constant [6 x i8] c"error\00", align 1
+@.str.65 = private unnamed_addr constant [64 x i8] c"the OpenCL compiler refuses the kernels: line %ld: %.*s\0A%.3000s\00", align 1
+@.str.66 = private unnamed_addr constant [33 x i8] c"the program has no kernel %s: %s\00", align 1
+@.str.67 = private unnamed_addr constant [135 x i8] c"%s: argument %u begins at byte %lu of its memory, and kernels of the device take memory from multiples of %lu bytes on; copy the array\00", align 1
+@.str.68 = private unnamed_addr constant [67 x i8] c"; a block takes %lu bytes of shared memory, and the device has %lu\00", align 1
+@.str.69 = private unnamed_addr constant [70 x i8] c"; a block has %lu threads, and the device runs at most %lu of a block\00", align 1
+@.str.70 = private unnamed_addr constant [78 x i8] c"; a block has %lu threads, and the registers of the device are enough for %lu\00", align 1
+@.str.71 = private unnamed_addr constant [98 x i8] c"%s: cannot be started with (%lu, %lu, %lu) blocks of (%lu, %lu, %lu) threads: %s fails: %s (%d)%s\00", align 1
+@.str.72 = private unnamed_addr constant [5 x i8] c"CUDA\00", align 1
+@.str.73 = private unnamed_addr constant [5 x i8] c"cuda\00", align 1
+@CUDA_LIBRARIES.rel = internal unnamed_addr constant [2 x i32] [i32 trunc (i64 sub (i64 ptrtoint (ptr @.str.78 to i64), i64 ptrtoint (ptr @CUDA_LIBRARIES.rel to i64)) to i32), i32 trunc (i64 sub (i64 ptrtoint (ptr @.str.79 to i64), i64 ptrtoint (ptr @CUDA_LIBRARIES.rel to i64)) to i32)], align 4
+@.str.74 = private unnamed_addr constant [50 x i8] c"libcuda.so.1 is not here: install NVIDIA's driver\00", align 1
+@CUDA_NAMES = internal unnamed_addr constant [32 x ptr] [ptr @.str.80, ptr @.str.81, ptr @.str.82, ptr @.str.83, ptr @.str.84, ptr @.str.85, ptr @.str.86, ptr @.str.87, ptr @.str.88, ptr @.str.89, ptr @.str.90, ptr @.str.91, ptr @.str.92, ptr @.str.93, ptr @.str.94, ptr @.str.95, ptr @.str.96, ptr @.str.97, ptr @.str.98, ptr @.str.99, ptr @.str.100, ptr @.str.101, ptr @.str.102, ptr @.str.103, ptr @.str.104, ptr @.str.105, ptr @.str.106, ptr @.str.107, ptr @.str.108, ptr @.str.109, ptr @.str.110, ptr @.str.111], align 16
+@.str.75 = private unnamed_addr constant [35 x i8] c"the driver is too old: it lacks %s\00", align 1
+@.str.76 = private unnamed_addr constant [36 x i8] c"the driver finds no device: %s (%d)\00", align 1
+@.str.77 = private unnamed_addr constant [9 x i8] c"an error\00", align 1
+@.str.78 = private unnamed_addr constant [13 x i8] c"libcuda.so.1\00", align 1
+@.str.79 = private unnamed_addr constant [11 x i8] c"libcuda.so\00", align 1
+@.str.80 = private unnamed_addr constant [7 x i8] c"cuInit\00", align 1
+@.str.81 = private unnamed_addr constant [15 x i8] c"cuGetErrorName\00", align 1
+@.str.82 = private unnamed_addr constant [17 x i8] c"cuGetErrorString\00", align 1
+@.str.83 = private unnamed_addr constant [17 x i8] c"cuDeviceGetCount\00", align 1
+@.str.84 = private unnamed_addr constant [12 x i8] c"cuDeviceGet\00", align 1
+@.str.85 = private unnamed_addr constant [16 x i8] c"cuDeviceGetName\00", align 1
+@.str.86 = private unnamed_addr constant [20 x i8] c"cuDeviceTotalMem_v2\00", align 1
+@.str.87 = private unnamed_addr constant [21 x i8] c"cuDeviceGetAttribute\00", align 1
+@.str.88 = private unnamed_addr constant [25 x i8] c"cuDevicePrimaryCtxRetain\00", align 1
+@.str.89 = private unnamed_addr constant [16 x i8] c"cuCtxSetCurrent\00", align 1
+@.str.90 = private unnamed_addr constant [17 x i8] c"cuCtxSynchronize\00", align 1
+@.str.91 = private unnamed_addr constant [14 x i8] c"cuMemAlloc_v2\00", align 1
+@.str.92 = private unnamed_addr constant [13 x i8] c"cuMemFree_v2\00", align 1
+@.str.93 = private unnamed_addr constant [16 x i8] c"cuMemGetInfo_v2\00", align 1
+@.str.94 = private unnamed_addr constant [21 x i8] c"cuMemcpyHtoDAsync_v2\00", align 1
+@.str.95 = private unnamed_addr constant [21 x i8] c"cuMemcpyDtoHAsync_v2\00", align 1
+@.str.96 = private unnamed_addr constant [14 x i8] c"cuMemcpyAsync\00", align 1
+@.str.97 = private unnamed_addr constant [22 x i8] c"cuPointerGetAttribute\00", align 1
+@.str.98 = private unnamed_addr constant [15 x i8] c"cuStreamCreate\00", align 1
+@.str.99 = private unnamed_addr constant [19 x i8] c"cuStreamDestroy_v2\00", align 1
+@.str.100 = private unnamed_addr constant [20 x i8] c"cuStreamSynchronize\00", align 1
+@.str.101 = private unnamed_addr constant [18 x i8] c"cuStreamWaitEvent\00", align 1
+@.str.102 = private unnamed_addr constant [14 x i8] c"cuEventCreate\00", align 1
+@.str.103 = private unnamed_addr constant [14 x i8] c"cuEventRecord\00", align 1
+@.str.104 = private unnamed_addr constant [19 x i8] c"cuEventSynchronize\00", align 1
+@.str.105 = private unnamed_addr constant [19 x i8] c"cuEventElapsedTime\00", align 1
+@.str.106 = private unnamed_addr constant [18 x i8] c"cuEventDestroy_v2\00", align 1
+@.str.107 = private unnamed_addr constant [19 x i8] c"cuModuleLoadDataEx\00", align 1
+@.str.108 = private unnamed_addr constant [20 x i8] c"cuModuleGetFunction\00", align 1
+@.str.109 = private unnamed_addr constant [19 x i8] c"cuFuncGetAttribute\00", align 1
+@.str.110 = private unnamed_addr constant [19 x i8] c"cuFuncSetAttribute\00", align 1
+@.str.111 = private unnamed_addr constant [15 x i8] c"cuLaunchKernel\00", align 1
+@.str.112 = private unnamed_addr constant [22 x i8] c"%s fails: %s (%d): %s\00", align 1
+@.str.113 = private unnamed_addr constant [11 x i8] c"cuMemAlloc\00", align 1
+@.str.114 = private unnamed_addr constant [37 x i8] c"0x%lx is no address of a CUDA device\00", align 1
+@.str.115 = private unnamed_addr constant [48 x i8] c"the driver cannot load the kernels: %s (%d): %s\00", align 1
+@.str.116 = private unnamed_addr constant [24 x i8] c"tilewright.cuda.compile\00", align 1
+@.str.117 = private unnamed_addr constant [122 x i8] c"the library has kernels in CUDA C only: export it where NVRTC is installed (tilewright[cuda]), which compiles them to PTX\00", align 1
+@.str.118 = private unnamed_addr constant [31 x i8] c"%s: it has too many parameters\00", align 1
 @report_start.LETTERS = internal unnamed_addr constant [4 x i8] c"xyz\00", align 1
-@.str.115 = private unnamed_addr constant [71 x i8] c"; there are %lu blocks along %c, and the device runs at most %lu there\00", align 1
-@.str.116 = private unnamed_addr constant [74 x i8] c"; a block has %lu threads along %c, and the device runs at most %lu there\00", align 1
-@.str.117 = private unnamed_addr constant [77 x i8] c"; a block has %lu threads, and the registers of the device are enough for %d\00", align 1
-@.str.118 = private unnamed_addr constant [114 x i8] c"%s: cannot be started with (%lu, %lu, %lu) blocks of (%lu, %lu, %lu) threads: cuLaunchKernel fails: %s (%d): %s%s\00", align 1
-@cuda_property.ATTRIBUTES = internal unnamed_addr constant [10 x %struct.anon.1] [%struct.anon.1 { i32 1, i32 1 }, %struct.anon.1 { i32 2, i32 10 }, %struct.anon.1 { i32 3, i32 8 }, %struct.anon.1 { i32 4, i32 16 }, %struct.anon.1 { i32 5, i32 38 }, %struct.anon.1 { i32 10, i32 13 }, %struct.anon.1 { i32 11, i32 12 }, %struct.anon.1 { i32 12, i32 2 }, %struct.anon.1 { i32 13, i32 3 }, %struct.anon.1 { i32 14, i32 4 }], align 16
-@.str.119 = private unnamed_addr constant [69 x i8] c"the library drives OpenCL (%d) and CUDA (%d), not devices of type %d\00", align 1
-@.str.120 = private unnamed_addr constant [30 x i8] c"%s devices cannot be used: %s\00", align 1
-@.str.121 = private unnamed_addr constant [60 x i8] c"there is no device %s(%d): this machine has %d of that type\00", align 1
-@.str.122 = private unnamed_addr constant [8 x i8] c"%s: %s\0A\00", align 1
-@.str.123 = private unnamed_addr constant [102 x i8] c"no memory for %lu bytes on %s(%d): %lu of its %lu bytes are free, and arrays of this process have %lu\00", align 1
-@OPENCL_ERRORS = internal unnamed_addr constant [15 x ptr] [ptr @.str.125, ptr @.str.126, ptr @.str.127, ptr @.str.128, ptr @.str.129, ptr @.str.130, ptr @.str.131, ptr @.str.132, ptr @.str.133, ptr @.str.134, ptr @.str.135, ptr @.str.136, ptr @.str.137, ptr @.str.138, ptr @.str.139], align 16
-@OPENCL_INVALID = internal unnamed_addr constant [34 x ptr] [ptr @.str.140, ptr @.str.141, ptr @.str.142, ptr @.str.143, ptr @.str.144, ptr @.str.145, ptr @.str.146, ptr @.str.147, ptr @.str.148, ptr @.str.149, ptr @.str.150, ptr @.str.151, ptr @.str.152, ptr @.str.153, ptr @.str.154, ptr @.str.155, ptr @.str.156, ptr @.str.157, ptr @.str.158, ptr @.str.159, ptr @.str.160, ptr @.str.161, ptr @.str.162, ptr @.str.163, ptr @.str.164, ptr @.str.165, ptr @.str.166, ptr @.str.167, ptr @.str.168, ptr @.str.169, ptr @.str.170, ptr @.str.171, ptr @.str.172, ptr @.str.173], align 16
-@.str.124 = private unnamed_addr constant [23 x i8] c"an error of the driver\00", align 1
-@.str.125 = private unnamed_addr constant [11 x i8] c"CL_SUCCESS\00", align 1
-@.str.126 = private unnamed_addr constant [20 x i8] c"CL_DEVICE_NOT_FOUND\00", align 1
-@.str.127 = private unnamed_addr constant [24 x i8] c"CL_DEVICE_NOT_AVAILABLE\00", align 1
-@.str.128 = private unnamed_addr constant [26 x i8] c"CL_COMPILER_NOT_AVAILABLE\00", align 1
-@.str.129 = private unnamed_addr constant [33 x i8] c"CL_MEM_OBJECT_ALLOCATION_FAILURE\00", align 1
-@.str.130 = private unnamed_addr constant [20 x i8] c"CL_OUT_OF_RESOURCES\00", align 1
-@.str.131 = private unnamed_addr constant [22 x i8] c"CL_OUT_OF_HOST_MEMORY\00", align 1
-@.str.132 = private unnamed_addr constant [32 x i8] c"CL_PROFILING_INFO_NOT_AVAILABLE\00", align 1
-@.str.133 = private unnamed_addr constant [20 x i8] c"CL_MEM_COPY_OVERLAP\00", align 1
-@.str.134 = private unnamed_addr constant [25 x i8] c"CL_IMAGE_FORMAT_MISMATCH\00", align 1
-@.str.135 = private unnamed_addr constant [30 x i8] c"CL_IMAGE_FORMAT_NOT_SUPPORTED\00", align 1
-@.str.136 = private unnamed_addr constant [25 x i8] c"CL_BUILD_PROGRAM_FAILURE\00", align 1
-@.str.137 = private unnamed_addr constant [15 x i8] c"CL_MAP_FAILURE\00", align 1
-@.str.138 = private unnamed_addr constant [32 x i8] c"CL_MISALIGNED_SUB_BUFFER_OFFSET\00", align 1
-@.str.139 = private unnamed_addr constant [45 x i8] c"CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST\00", align 1
-@.str.140 = private unnamed_addr constant [17 x i8] c"CL_INVALID_VALUE\00", align 1
-@.str.141 = private unnamed_addr constant [23 x i8] c"CL_INVALID_DEVICE_TYPE\00", align 1
-@.str.142 = private unnamed_addr constant [20 x i8] c"CL_INVALID_PLATFORM\00", align 1
-@.str.143 = private unnamed_addr constant [18 x i8] c"CL_INVALID_DEVICE\00", align 1
-@.str.144 = private unnamed_addr constant [19 x i8] c"CL_INVALID_CONTEXT\00", align 1
-@.str.145 = private unnamed_addr constant [28 x i8] c"CL_INVALID_QUEUE_PROPERTIES\00", align 1
-@.str.146 = private unnamed_addr constant [25 x i8] c"CL_INVALID_COMMAND_QUEUE\00", align 1
-@.str.147 = private unnamed_addr constant [20 x i8] c"CL_INVALID_HOST_PTR\00", align 1
-@.str.148 = private unnamed_addr constant [22 x i8] c"CL_INVALID_MEM_OBJECT\00", align 1
-@.str.149 = private unnamed_addr constant [35 x i8] c"CL_INVALID_IMAGE_FORMAT_DESCRIPTOR\00", align 1
-@.str.150 = private unnamed_addr constant [22 x i8] c"CL_INVALID_IMAGE_SIZE\00", align 1
-@.str.151 = private unnamed_addr constant [19 x i8] c"CL_INVALID_SAMPLER\00", align 1
-@.str.152 = private unnamed_addr constant [18 x i8] c"CL_INVALID_BINARY\00", align 1
-@.str.153 = private unnamed_addr constant [25 x i8] c"CL_INVALID_BUILD_OPTIONS\00", align 1
-@.str.154 = private unnamed_addr constant [19 x i8] c"CL_INVALID_PROGRAM\00", align 1
-@.str.155 = private unnamed_addr constant [30 x i8] c"CL_INVALID_PROGRAM_EXECUTABLE\00", align 1
-@.str.156 = private unnamed_addr constant [23 x i8] c"CL_INVALID_KERNEL_NAME\00", align 1
-@.str.157 = private unnamed_addr constant [29 x i8] c"CL_INVALID_KERNEL_DEFINITION\00", align 1
-@.str.158 = private unnamed_addr constant [18 x i8] c"CL_INVALID_KERNEL\00", align 1
-@.str.159 = private unnamed_addr constant [21 x i8] c"CL_INVALID_ARG_INDEX\00", align 1
-@.str.160 = private unnamed_addr constant [21 x i8] c"CL_INVALID_ARG_VALUE\00", align 1
-@.str.161 = private unnamed_addr constant [20 x i8] c"CL_INVALID_ARG_SIZE\00", align 1
-@.str.162 = private unnamed_addr constant [23 x i8] c"CL_INVALID_KERNEL_ARGS\00", align 1
-@.str.163 = private unnamed_addr constant [26 x i8] c"CL_INVALID_WORK_DIMENSION\00", align 1
-@.str.164 = private unnamed_addr constant [27 x i8] c"CL_INVALID_WORK_GROUP_SIZE\00", align 1
-@.str.165 = private unnamed_addr constant [26 x i8] c"CL_INVALID_WORK_ITEM_SIZE\00", align 1
-@.str.166 = private unnamed_addr constant [25 x i8] c"CL_INVALID_GLOBAL_OFFSET\00", align 1
-@.str.167 = private unnamed_addr constant [27 x i8] c"CL_INVALID_EVENT_WAIT_LIST\00", align 1
-@.str.168 = private unnamed_addr constant [17 x i8] c"CL_INVALID_EVENT\00", align 1
-@.str.169 = private unnamed_addr constant [21 x i8] c"CL_INVALID_OPERATION\00", align 1
-@.str.170 = private unnamed_addr constant [21 x i8] c"CL_INVALID_GL_OBJECT\00", align 1
-@.str.171 = private unnamed_addr constant [23 x i8] c"CL_INVALID_BUFFER_SIZE\00", align 1
-@.str.172 = private unnamed_addr constant [21 x i8] c"CL_INVALID_MIP_LEVEL\00", align 1
-@.str.173 = private unnamed_addr constant [28 x i8] c"CL_INVALID_GLOBAL_WORK_SIZE\00", align 1
-@.str.174 = private unnamed_addr constant [58 x i8] c"%ld bytes from 0x%lx on are more than was allocated there\00", align 1
-@.str.175 = private unnamed_addr constant [111 x i8] c"%s: its arrays are on several devices: %s(%d) and %s(%d); copy them to one, such as by tvm.nd.array(x, device)\00", align 1
+@.str.119 = private unnamed_addr constant [71 x i8] c"; there are %lu blocks along %c, and the device runs at most %lu there\00", align 1
+@.str.120 = private unnamed_addr constant [74 x i8] c"; a block has %lu threads along %c, and the device runs at most %lu there\00", align 1
+@.str.121 = private unnamed_addr constant [77 x i8] c"; a block has %lu threads, and the registers of the device are enough for %d\00", align 1
+@.str.122 = private unnamed_addr constant [114 x i8] c"%s: cannot be started with (%lu, %lu, %lu) blocks of (%lu, %lu, %lu) threads: cuLaunchKernel fails: %s (%d): %s%s\00", align 1
+@cuda_property.ATTRIBUTES = internal unnamed_addr constant [10 x %struct.anon] [%struct.anon { i32 1, i32 1 }, %struct.anon { i32 2, i32 10 }, %struct.anon { i32 3, i32 8 }, %struct.anon { i32 4, i32 16 }, %struct.anon { i32 5, i32 38 }, %struct.anon { i32 10, i32 13 }, %struct.anon { i32 11, i32 12 }, %struct.anon { i32 12, i32 2 }, %struct.anon { i32 13, i32 3 }, %struct.anon { i32 14, i32 4 }], align 16
+@.str.123 = private unnamed_addr constant [69 x i8] c"the library drives OpenCL (%d) and CUDA (%d), not devices of type %d\00", align 1
+@.str.124 = private unnamed_addr constant [30 x i8] c"%s devices cannot be used: %s\00", align 1
+@.str.125 = private unnamed_addr constant [60 x i8] c"there is no device %s(%d): this machine has %d of that type\00", align 1
+@.str.126 = private unnamed_addr constant [8 x i8] c"%s: %s\0A\00", align 1
+@.str.127 = private unnamed_addr constant [102 x i8] c"no memory for %lu bytes on %s(%d): %lu of its %lu bytes are free, and arrays of this process have %lu\00", align 1
+@OPENCL_ERRORS = internal unnamed_addr constant [15 x ptr] [ptr @.str.129, ptr @.str.130, ptr @.str.131, ptr @.str.132, ptr @.str.133, ptr @.str.134, ptr @.str.135, ptr @.str.136, ptr @.str.137, ptr @.str.138, ptr @.str.139, ptr @.str.140, ptr @.str.141, ptr @.str.142, ptr @.str.143], align 16
+@OPENCL_INVALID = internal unnamed_addr constant [34 x ptr] [ptr @.str.144, ptr @.str.145, ptr @.str.146, ptr @.str.147, ptr @.str.148, ptr @.str.149, ptr @.str.150, ptr @.str.151, ptr @.str.152, ptr @.str.153, ptr @.str.154, ptr @.str.155, ptr @.str.156, ptr @.str.157, ptr @.str.158, ptr @.str.159, ptr @.str.160, ptr @.str.161, ptr @.str.162, ptr @.str.163, ptr @.str.164, ptr @.str.165, ptr @.str.166, ptr @.str.167, ptr @.str.168, ptr @.str.169, ptr @.str.170, ptr @.str.171, ptr @.str.172, ptr @.str.173, ptr @.str.174, ptr @.str.175, ptr @.str.176, ptr @.str.177], align 16
+@.str.128 = private unnamed_addr constant [23 x i8] c"an error of the driver\00", align 1
+@.str.129 = private unnamed_addr constant [11 x i8] c"CL_SUCCESS\00", align 1
+@.str.130 = private unnamed_addr constant [20 x i8] c"CL_DEVICE_NOT_FOUND\00", align 1
+@.str.131 = private unnamed_addr constant [24 x i8] c"CL_DEVICE_NOT_AVAILABLE\00", align 1
+@.str.132 = private unnamed_addr constant [26 x i8] c"CL_COMPILER_NOT_AVAILABLE\00", align 1
+@.str.133 = private unnamed_addr constant [33 x i8] c"CL_MEM_OBJECT_ALLOCATION_FAILURE\00", align 1
+@.str.134 = private unnamed_addr constant [20 x i8] c"CL_OUT_OF_RESOURCES\00", align 1
+@.str.135 = private unnamed_addr constant [22 x i8] c"CL_OUT_OF_HOST_MEMORY\00", align 1
+@.str.136 = private unnamed_addr constant [32 x i8] c"CL_PROFILING_INFO_NOT_AVAILABLE\00", align 1
+@.str.137 = private unnamed_addr constant [20 x i8] c"CL_MEM_COPY_OVERLAP\00", align 1
+@.str.138 = private unnamed_addr constant [25 x i8] c"CL_IMAGE_FORMAT_MISMATCH\00", align 1
+@.str.139 = private unnamed_addr constant [30 x i8] c"CL_IMAGE_FORMAT_NOT_SUPPORTED\00", align 1
+@.str.140 = private unnamed_addr constant [25 x i8] c"CL_BUILD_PROGRAM_FAILURE\00", align 1
+@.str.141 = private unnamed_addr constant [15 x i8] c"CL_MAP_FAILURE\00", align 1
+@.str.142 = private unnamed_addr constant [32 x i8] c"CL_MISALIGNED_SUB_BUFFER_OFFSET\00", align 1
+@.str.143 = private unnamed_addr constant [45 x i8] c"CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST\00", align 1
+@.str.144 = private unnamed_addr constant [17 x i8] c"CL_INVALID_VALUE\00", align 1
+@.str.145 = private unnamed_addr constant [23 x i8] c"CL_INVALID_DEVICE_TYPE\00", align 1
+@.str.146 = private unnamed_addr constant [20 x i8] c"CL_INVALID_PLATFORM\00", align 1
+@.str.147 = private unnamed_addr constant [18 x i8] c"CL_INVALID_DEVICE\00", align 1
+@.str.148 = private unnamed_addr constant [19 x i8] c"CL_INVALID_CONTEXT\00", align 1
+@.str.149 = private unnamed_addr constant [28 x i8] c"CL_INVALID_QUEUE_PROPERTIES\00", align 1
+@.str.150 = private unnamed_addr constant [25 x i8] c"CL_INVALID_COMMAND_QUEUE\00", align 1
+@.str.151 = private unnamed_addr constant [20 x i8] c"CL_INVALID_HOST_PTR\00", align 1
+@.str.152 = private unnamed_addr constant [22 x i8] c"CL_INVALID_MEM_OBJECT\00", align 1
+@.str.153 = private unnamed_addr constant [35 x i8] c"CL_INVALID_IMAGE_FORMAT_DESCRIPTOR\00", align 1
+@.str.154 = private unnamed_addr constant [22 x i8] c"CL_INVALID_IMAGE_SIZE\00", align 1
+@.str.155 = private unnamed_addr constant [19 x i8] c"CL_INVALID_SAMPLER\00", align 1
+@.str.156 = private unnamed_addr constant [18 x i8] c"CL_INVALID_BINARY\00", align 1
+@.str.157 = private unnamed_addr constant [25 x i8] c"CL_INVALID_BUILD_OPTIONS\00", align 1
+@.str.158 = private unnamed_addr constant [19 x i8] c"CL_INVALID_PROGRAM\00", align 1
+@.str.159 = private unnamed_addr constant [30 x i8] c"CL_INVALID_PROGRAM_EXECUTABLE\00", align 1
+@.str.160 = private unnamed_addr constant [23 x i8] c"CL_INVALID_KERNEL_NAME\00", align 1
+@.str.161 = private unnamed_addr constant [29 x i8] c"CL_INVALID_KERNEL_DEFINITION\00", align 1
+@.str.162 = private unnamed_addr constant [18 x i8] c"CL_INVALID_KERNEL\00", align 1
+@.str.163 = private unnamed_addr constant [21 x i8] c"CL_INVALID_ARG_INDEX\00", align 1
+@.str.164 = private unnamed_addr constant [21 x i8] c"CL_INVALID_ARG_VALUE\00", align 1
+@.str.165 = private unnamed_addr constant [20 x i8] c"CL_INVALID_ARG_SIZE\00", align 1
+@.str.166 = private unnamed_addr constant [23 x i8] c"CL_INVALID_KERNEL_ARGS\00", align 1
+@.str.167 = private unnamed_addr constant [26 x i8] c"CL_INVALID_WORK_DIMENSION\00", align 1
+@.str.168 = private unnamed_addr constant [27 x i8] c"CL_INVALID_WORK_GROUP_SIZE\00", align 1
+@.str.169 = private unnamed_addr constant [26 x i8] c"CL_INVALID_WORK_ITEM_SIZE\00", align 1
+@.str.170 = private unnamed_addr constant [25 x i8] c"CL_INVALID_GLOBAL_OFFSET\00", align 1
+@.str.171 = private unnamed_addr constant [27 x i8] c"CL_INVALID_EVENT_WAIT_LIST\00", align 1
+@.str.172 = private unnamed_addr constant [17 x i8] c"CL_INVALID_EVENT\00", align 1
+@.str.173 = private unnamed_addr constant [21 x i8] c"CL_INVALID_OPERATION\00", align 1
+@.str.174 = private unnamed_addr constant [21 x i8] c"CL_INVALID_GL_OBJECT\00", align 1
+@.str.175 = private unnamed_addr constant [23 x i8] c"CL_INVALID_BUFFER_SIZE\00", align 1
+@.str.176 = private unnamed_addr constant [21 x i8] c"CL_INVALID_MIP_LEVEL\00", align 1
+@.str.177 = private unnamed_addr constant [28 x i8] c"CL_INVALID_GLOBAL_WORK_SIZE\00", align 1
+@.str.178 = private unnamed_addr constant [58 x i8] c"%ld bytes from 0x%lx on are more than was allocated there\00", align 1
+@.str.179 = private unnamed_addr constant [111 x i8] c"%s: its arrays are on several devices: %s(%d) and %s(%d); copy them to one, such as by tvm.nd.array(x, device)\00", align 1
 
 define weak ptr @tilewright_devices() {
   %1 = tail call fastcc ptr @devices()
@@ -220,7 +226,7 @@ define internal fastcc ptr @devices() unnamed_addr {
 
 6:
   call void @llvm.memset.p0.i64(ptr align 8 %1, i8 0, i64 16, i1 false)
-  %7 = call fastcc i32 @call_host(ptr @.str.9, ptr null, i32 0, ptr %1)
+  %7 = call fastcc i32 @call_host(ptr @.str.13, ptr null, i32 0, ptr %1)
   %8 = icmp ne i32 %7, 0
   %9 = getelementptr inbounds nuw i8, ptr %1, i64 8
   %10 = load ptr, ptr %9, align 8
@@ -258,7 +264,7 @@ define weak ptr @tilewright_devices_exchange(i32 %0, ptr %1, ptr %2) {
   br i1 %10, label %11, label %20
 
 11:
-  %12 = tail call ptr @calloc(i64 1, i64 42728)
+  %12 = tail call ptr @calloc(i64 1, i64 42736)
   %13 = icmp eq ptr %12, null
   br i1 %13, label %22, label %14
 
@@ -369,7 +375,7 @@ define internal fastcc ptr @opened(i32 %0, i32 %1) unnamed_addr {
   br i1 %10, label %11, label %13
 
 11:
-  %12 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %3, i64 4096, ptr @.str.119, i32 4, i32 2, i32 %0)
+  %12 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %3, i64 4096, ptr @.str.123, i32 4, i32 2, i32 %0)
   call fastcc void @report(ptr @.str.4, ptr %3)
   br label %53
 
@@ -383,7 +389,7 @@ define internal fastcc ptr @opened(i32 %0, i32 %1) unnamed_addr {
 18:
   %19 = load ptr, ptr %9, align 8
   %20 = getelementptr inbounds nuw i8, ptr %14, i64 8
-  %21 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %4, i64 4096, ptr @.str.120, ptr %19, ptr %20)
+  %21 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %4, i64 4096, ptr @.str.124, ptr %19, ptr %20)
   call fastcc void @report(ptr @.str.4, ptr %4)
   br label %53
 
@@ -396,7 +402,7 @@ define internal fastcc ptr @opened(i32 %0, i32 %1) unnamed_addr {
 26:
   %27 = getelementptr inbounds nuw i8, ptr %9, i64 8
   %28 = load ptr, ptr %27, align 8
-  %29 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %5, i64 4096, ptr @.str.121, ptr %28, i32 %1, i32 %16)
+  %29 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %5, i64 4096, ptr @.str.125, ptr %28, i32 %1, i32 %16)
   call fastcc void @report(ptr @.str.4, ptr %5)
   br label %53
 
@@ -700,7 +706,7 @@ define weak ptr @tilewright_device_allocate(i32 %0, i32 %1, i64 %2) {
   %125 = load i64, ptr %4, align 8
   %126 = getelementptr inbounds nuw i8, ptr %25, i64 1584
   %127 = load i64, ptr %126, align 8
-  %128 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %6, i64 4096, ptr @.str.123, i64 %2, ptr %122, i32 %123, i64 %124, i64 %125, i64 %127)
+  %128 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %6, i64 4096, ptr @.str.127, i64 %2, ptr %122, i32 %123, i64 %124, i64 %125, i64 %127)
   call fastcc void @report(ptr @.str.2, ptr %6)
   br label %132
 
@@ -762,7 +768,7 @@ define internal fastcc void @report(ptr %0, ptr %1) unnamed_addr {
   br label %7
 
 5:
-  %6 = tail call i32 (i32, ptr, ...) @dprintf(i32 2, ptr @.str.122, ptr %0, ptr %1)
+  %6 = tail call i32 (i32, ptr, ...) @dprintf(i32 2, ptr @.str.126, ptr %0, ptr %1)
   br label %7
 
 7:
@@ -978,7 +984,7 @@ define weak ptr @tilewright_opencl_import(i32 %0, ptr %1) {
   br label %25
 
 25:
-  %26 = phi ptr [ @.str.124, %15 ], [ %24, %18 ]
+  %26 = phi ptr [ @.str.128, %15 ], [ %24, %18 ]
   %27 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %4, i64 4096, ptr @.str.5, ptr @.str.6, ptr %26, i32 %11)
   call fastcc void @report(ptr @.str.4, ptr %4)
   br label %73
@@ -1218,7 +1224,7 @@ define internal fastcc i32 @copy(i32 %0, ptr byval(%struct.Place) align 8 %1, pt
   br i1 %47, label %48, label %53
 
 48:
-  %49 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %6, i64 4096, ptr @.str.174, i64 %3, i64 %33)
+  %49 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %6, i64 4096, ptr @.str.178, i64 %3, i64 %33)
   call fastcc void @report(ptr @.str.4, ptr %6)
   %50 = call fastcc ptr @devices()
   %51 = getelementptr inbounds nuw i8, ptr %50, i64 8
@@ -1727,6 +1733,104 @@ define internal void @delete_array(ptr %0) {
   ret void
 }
 
+define weak i32 @tilewright_device_new_array(ptr %0, i32 %1, i64 %2, i32 %3, i32 %4, ptr %5) {
+  %7 = alloca %struct.TilewrightArray, align 8
+  %8 = alloca [4096 x i8], align 16
+  %9 = alloca ptr, align 8
+  store ptr null, ptr %7, align 8
+  %10 = getelementptr inbounds nuw i8, ptr %7, i64 8
+  store i32 %1, ptr %10, align 8
+  %11 = getelementptr inbounds nuw i8, ptr %7, i64 12
+  %12 = trunc i64 %2 to i32
+  store i32 %12, ptr %11, align 4
+  %13 = getelementptr inbounds nuw i8, ptr %7, i64 16
+  store i32 %3, ptr %13, align 8
+  %14 = getelementptr inbounds nuw i8, ptr %7, i64 20
+  store i32 %4, ptr %14, align 4
+  %15 = getelementptr inbounds nuw i8, ptr %7, i64 24
+  store ptr %5, ptr %15, align 8
+  %16 = getelementptr inbounds nuw i8, ptr %7, i64 32
+  store ptr null, ptr %16, align 8
+  %17 = getelementptr inbounds nuw i8, ptr %7, i64 40
+  store i64 0, ptr %17, align 8
+  %18 = icmp eq ptr @TVMFFITensorFromDLPack, null
+  br i1 %18, label %19, label %21
+
+19:
+  %20 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %8, i64 4096, ptr @.str.8)
+  call fastcc void @report(ptr @.str.9, ptr %8)
+  br label %61
+
+21:
+  %22 = lshr i32 %4, 16
+  %23 = lshr i32 %4, 8
+  %24 = and i32 %23, 255
+  %25 = mul nuw nsw i32 %24, %22
+  %26 = add nuw nsw i32 %25, 7
+  %27 = lshr i32 %26, 3
+  %28 = zext nneg i32 %27 to i64
+  %29 = icmp sgt i32 %3, 0
+  br i1 %29, label %30, label %32
+
+30:
+  %31 = zext nneg i32 %3 to i64
+  br label %36
+
+32:
+  %33 = phi i64 [ %28, %21 ], [ %46, %36 ]
+  %34 = call ptr @tilewright_device_array(ptr %7, i64 %33)
+  store ptr null, ptr %9, align 8
+  %35 = icmp eq ptr %34, null
+  br i1 %35, label %59, label %49
+
+36:
+  %37 = phi i64 [ 0, %30 ], [ %47, %36 ]
+  %38 = phi i64 [ %28, %30 ], [ %46, %36 ]
+  %39 = getelementptr inbounds nuw i64, ptr %5, i64 %37
+  %40 = load i64, ptr %39, align 8
+  %41 = tail call { i64, i1 } @llvm.smul.with.overflow.i64(i64 %38, i64 %40)
+  %42 = extractvalue { i64, i1 } %41, 1
+  %43 = extractvalue { i64, i1 } %41, 0
+  %44 = select i1 %42, i64 -1, i64 %43
+  %45 = icmp slt i64 %40, 0
+  %46 = select i1 %45, i64 0, i64 %44
+  %47 = add nuw nsw i64 %37, 1
+  %48 = icmp eq i64 %47, %31
+  br i1 %48, label %32, label %36
+
+49:
+  %50 = call i32 @TVMFFITensorFromDLPack(ptr %34, i32 0, i32 0, ptr %9)
+  %51 = icmp eq i32 %50, 0
+  br i1 %51, label %55, label %52
+
+52:
+  %53 = getelementptr inbounds nuw i8, ptr %34, i64 56
+  %54 = load ptr, ptr %53, align 8
+  call void %54(ptr %34)
+  br label %59
+
+55:
+  store i32 70, ptr %0, align 8
+  %56 = getelementptr inbounds nuw i8, ptr %0, i64 4
+  store i32 0, ptr %56, align 4
+  %57 = getelementptr inbounds nuw i8, ptr %0, i64 8
+  %58 = load ptr, ptr %9, align 8
+  store ptr %58, ptr %57, align 8
+  br label %59
+
+59:
+  %60 = phi i32 [ -1, %52 ], [ 0, %55 ], [ -1, %32 ]
+  br label %61
+
+61:
+  %62 = phi i32 [ %60, %59 ], [ -1, %19 ]
+  ret i32 %62
+}
+
+declare extern_weak i32 @TVMFFITensorFromDLPack(ptr, i32, i32, ptr)
+
+declare { i64, i1 } @llvm.smul.with.overflow.i64(i64, i64)
+
 define weak i32 @tilewright_launch(ptr %0) {
   %2 = alloca ptr, align 8
   %3 = alloca ptr, align 8
@@ -1747,9 +1851,9 @@ define weak i32 @tilewright_launch(ptr %0) {
   %16 = getelementptr inbounds nuw i8, ptr %0, i64 96
   store ptr %16, ptr %15, align 8
   %17 = getelementptr inbounds nuw i8, ptr %6, i64 24
-  call void @llvm.memcpy.p0.p0.i64(ptr align 8 %17, ptr align 8 @constinit.8, i64 24, i1 false)
+  call void @llvm.memcpy.p0.p0.i64(ptr align 8 %17, ptr align 8 @constinit.10, i64 24, i1 false)
   %18 = getelementptr inbounds nuw i8, ptr %6, i64 48
-  call void @llvm.memcpy.p0.p0.i64(ptr align 8 %18, ptr align 8 @constinit.8, i64 24, i1 false)
+  call void @llvm.memcpy.p0.p0.i64(ptr align 8 %18, ptr align 8 @constinit.10, i64 24, i1 false)
   %19 = getelementptr inbounds nuw i8, ptr %6, i64 72
   store i64 0, ptr %19, align 8
   %20 = tail call fastcc ptr @opened(i32 %9, i32 0)
@@ -1895,7 +1999,7 @@ define weak i32 @tilewright_launch(ptr %0) {
   %112 = load ptr, ptr %6, align 8
   %113 = getelementptr inbounds nuw i8, ptr %73, i64 8
   %114 = load ptr, ptr %113, align 8
-  %115 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %5, i64 4096, ptr @.str.175, ptr %112, ptr %114, i32 %79, ptr %114, i32 %107)
+  %115 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %5, i64 4096, ptr @.str.179, ptr %112, ptr %114, i32 %79, ptr %114, i32 %107)
   call fastcc void @report(ptr @.str.4, ptr %5)
   br label %116
 
@@ -2039,33 +2143,44 @@ define weak i32 @tilewright_launch(ptr %0) {
 
 declare ptr @strchr(ptr, i32)
 
-define weak ptr @tilewright_take(i32 %0, i64 %1, ptr %2) {
-  %4 = alloca i32, align 4
-  store i32 0, ptr %4, align 4
-  %5 = icmp eq ptr %2, null
-  br i1 %5, label %11, label %6
+define weak i64 @tilewright_device_beside(i32 %0, ptr %1) {
+  %3 = alloca i32, align 4
+  %4 = alloca %struct.TilewrightValue, align 8
+  %5 = alloca %struct.TilewrightValue, align 8
+  store i32 0, ptr %3, align 4
+  %6 = icmp eq ptr %1, null
+  br i1 %6, label %13, label %7
 
-6:
-  %7 = call i32 @tilewright_device_of(i32 %0, ptr %2, ptr %4)
-  %8 = icmp eq i32 %7, 0
-  br i1 %8, label %9, label %14
+7:
+  %8 = call i32 @tilewright_device_of(i32 %0, ptr %1, ptr %3)
+  %9 = icmp eq i32 %8, 0
+  %10 = load i32, ptr %3, align 4
+  %11 = select i1 %9, i32 %10, i32 -1
+  %12 = sext i32 %11 to i64
+  br label %23
 
-9:
-  %10 = load i32, ptr %4, align 4
-  br label %11
+13:
+  store i64 1, ptr %4, align 8
+  call void @llvm.memset.p0.i64(ptr align 8 %5, i8 0, i64 16, i1 false)
+  %14 = sext i32 %0 to i64
+  %15 = getelementptr inbounds nuw i8, ptr %4, i64 8
+  store i64 %14, ptr %15, align 8
+  %16 = call fastcc i32 @call_host(ptr @.str.11, ptr %4, i32 1, ptr %5)
+  %17 = icmp eq i32 %16, 0
+  %18 = getelementptr inbounds nuw i8, ptr %5, i64 8
+  %19 = load i64, ptr %18, align 8
+  %20 = icmp ne i32 %16, -3
+  %21 = sext i1 %20 to i64
+  %22 = select i1 %17, i64 %19, i64 %21
+  br label %23
 
-11:
-  %12 = phi i32 [ %10, %9 ], [ 0, %3 ]
-  %13 = call ptr @tilewright_device_allocate(i32 %0, i32 %12, i64 %1)
-  br label %14
-
-14:
-  %15 = phi ptr [ %13, %11 ], [ null, %6 ]
-  ret ptr %15
+23:
+  %24 = phi i64 [ %12, %7 ], [ %22, %13 ]
+  ret i64 %24
 }
 
 define internal fastcc i32 @call_host(ptr %0, ptr %1, i32 %2, ptr %3) unnamed_addr {
-  %5 = alloca %struct.anon, align 8
+  %5 = alloca %struct.anon.1, align 8
   %6 = alloca ptr, align 8
   store ptr %0, ptr %5, align 8
   %7 = getelementptr inbounds nuw i8, ptr %5, i64 8
@@ -2096,13 +2211,181 @@ define internal fastcc i32 @call_host(ptr %0, ptr %1, i32 %2, ptr %3) unnamed_ad
   ret i32 %23
 }
 
-declare i64 @strlen(ptr)
+define weak ptr @tilewright_take(i32 %0, i64 %1, ptr %2) {
+  %4 = tail call i64 @tilewright_device_beside(i32 %0, ptr %2)
+  %5 = icmp slt i64 %4, 0
+  br i1 %5, label %9, label %6
 
-declare extern_weak i32 @TVMFFIFunctionGetGlobal(ptr, ptr)
+6:
+  %7 = trunc i64 %4 to i32
+  %8 = tail call ptr @tilewright_device_allocate(i32 %0, i32 %7, i64 %1)
+  br label %9
 
-declare extern_weak i32 @TVMFFIFunctionCall(ptr, ptr, i32, ptr)
+9:
+  %10 = phi ptr [ %8, %6 ], [ null, %3 ]
+  ret ptr %10
+}
 
-declare extern_weak i32 @TVMFFIObjectDecRef(ptr)
+define weak ptr @tilewright_constants(i32 %0, i32 %1, ptr %2, ptr %3) {
+  %5 = alloca [4096 x i8], align 16
+  %6 = tail call fastcc ptr @kind_of(i32 %0)
+  %7 = icmp eq ptr %3, null
+  br i1 %7, label %10, label %8
+
+8:
+  %9 = tail call ptr @calloc(i64 1, i64 88)
+  br label %10
+
+10:
+  %11 = phi ptr [ %9, %8 ], [ null, %4 ]
+  %12 = tail call fastcc ptr @devices()
+  %13 = getelementptr inbounds nuw i8, ptr %12, i64 8
+  %14 = tail call i32 @pthread_mutex_lock(ptr %13)
+  %15 = getelementptr inbounds nuw i8, ptr %6, i64 42728
+  %16 = load ptr, ptr %15, align 8
+  %17 = icmp eq ptr %16, null
+  br i1 %17, label %30, label %18
+
+18:
+  %19 = phi ptr [ %28, %26 ], [ %16, %10 ]
+  %20 = getelementptr inbounds nuw i8, ptr %19, i64 68
+  %21 = load i32, ptr %20, align 4
+  %22 = icmp eq i32 %21, %1
+  br i1 %22, label %23, label %26
+
+23:
+  %24 = tail call i32 @strcmp(ptr %19, ptr %2)
+  %25 = icmp eq i32 %24, 0
+  br i1 %25, label %38, label %26
+
+26:
+  %27 = getelementptr inbounds nuw i8, ptr %19, i64 80
+  %28 = load ptr, ptr %27, align 8
+  %29 = icmp eq ptr %28, null
+  br i1 %29, label %30, label %18
+
+30:
+  %31 = icmp eq ptr %11, null
+  br i1 %31, label %43, label %32
+
+32:
+  %33 = load ptr, ptr %15, align 8
+  tail call void @llvm.memset.p0.i64(ptr align 8 %11, i8 0, i64 68, i1 false)
+  %34 = getelementptr inbounds nuw i8, ptr %11, i64 68
+  store i32 %1, ptr %34, align 4
+  %35 = getelementptr inbounds nuw i8, ptr %11, i64 72
+  store ptr %3, ptr %35, align 8
+  %36 = getelementptr inbounds nuw i8, ptr %11, i64 80
+  store ptr %33, ptr %36, align 8
+  %37 = tail call i32 (ptr, i64, ptr, ...) @snprintf(ptr %11, i64 65, ptr @.str.12, ptr %2)
+  store ptr %11, ptr %15, align 8
+  br label %38
+
+38:
+  %39 = phi ptr [ %11, %32 ], [ %19, %23 ]
+  %40 = phi ptr [ null, %32 ], [ %11, %23 ]
+  %41 = getelementptr inbounds nuw i8, ptr %39, i64 72
+  %42 = load ptr, ptr %41, align 8
+  br label %43
+
+43:
+  %44 = phi ptr [ %40, %38 ], [ null, %30 ]
+  %45 = phi ptr [ %42, %38 ], [ null, %30 ]
+  %46 = tail call fastcc ptr @devices()
+  %47 = getelementptr inbounds nuw i8, ptr %46, i64 8
+  %48 = tail call i32 @pthread_mutex_unlock(ptr %47)
+  tail call void @free(ptr %44)
+  %49 = icmp eq ptr %45, %3
+  %50 = select i1 %7, i1 true, i1 %49
+  br i1 %50, label %53, label %51
+
+51:
+  %52 = tail call fastcc i32 @release(i32 %0, ptr %3)
+  br label %53
+
+53:
+  %54 = icmp ne ptr %45, null
+  %55 = select i1 %7, i1 true, i1 %54
+  br i1 %55, label %58, label %56
+
+56:
+  %57 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %5, i64 4096, ptr @.str.7)
+  call fastcc void @report(ptr @.str.2, ptr %5)
+  br label %58
+
+58:
+  ret ptr %45
+}
+
+declare i32 @strcmp(ptr, ptr)
+
+define weak void @tilewright_constants_release(ptr %0) {
+  br label %3
+
+2:
+  ret void
+
+3:
+  %4 = phi i64 [ 0, %1 ], [ %46, %45 ]
+  %5 = tail call fastcc ptr @devices()
+  %6 = getelementptr inbounds nuw i8, ptr %5, i64 72
+  %7 = getelementptr inbounds nuw i32, ptr @tilewright_constants_release.TYPES, i64 %4
+  %8 = icmp eq i64 %4, 1
+  %9 = zext i1 %8 to i64
+  %10 = getelementptr inbounds nuw ptr, ptr %6, i64 %9
+  %11 = load ptr, ptr %10, align 8
+  %12 = getelementptr inbounds nuw i8, ptr %11, i64 42728
+  %13 = tail call fastcc ptr @devices()
+  %14 = getelementptr inbounds nuw i8, ptr %13, i64 8
+  %15 = tail call i32 @pthread_mutex_lock(ptr %14)
+  %16 = load ptr, ptr %12, align 8
+  %17 = icmp eq ptr %16, null
+  br i1 %17, label %40, label %18
+
+18:
+  %19 = phi ptr [ %26, %24 ], [ %16, %3 ]
+  %20 = phi ptr [ %25, %24 ], [ %12, %3 ]
+  %21 = tail call i32 @strcmp(ptr %19, ptr %0)
+  %22 = icmp eq i32 %21, 0
+  %23 = load ptr, ptr %20, align 8
+  br i1 %22, label %28, label %24
+
+24:
+  %25 = getelementptr inbounds nuw i8, ptr %23, i64 80
+  %26 = load ptr, ptr %25, align 8
+  %27 = icmp eq ptr %26, null
+  br i1 %27, label %40, label %18
+
+28:
+  %29 = icmp eq ptr %23, null
+  br i1 %29, label %40, label %30
+
+30:
+  %31 = getelementptr inbounds nuw i8, ptr %23, i64 80
+  %32 = load ptr, ptr %31, align 8
+  store ptr %32, ptr %20, align 8
+  %33 = tail call fastcc ptr @devices()
+  %34 = getelementptr inbounds nuw i8, ptr %33, i64 8
+  %35 = tail call i32 @pthread_mutex_unlock(ptr %34)
+  %36 = load i32, ptr %7, align 4
+  %37 = getelementptr inbounds nuw i8, ptr %23, i64 72
+  %38 = load ptr, ptr %37, align 8
+  %39 = tail call fastcc i32 @release(i32 %36, ptr %38)
+  tail call void @free(ptr %23)
+  br label %45
+
+40:
+  %41 = tail call fastcc ptr @devices()
+  %42 = getelementptr inbounds nuw i8, ptr %41, i64 8
+  %43 = tail call i32 @pthread_mutex_unlock(ptr %42)
+  %44 = add nuw nsw i64 %4, 1
+  br label %45
+
+45:
+  %46 = phi i64 [ %4, %30 ], [ %44, %40 ]
+  %47 = icmp ult i64 %46, 2
+  br i1 %47, label %3, label %2
+}
 
 define internal void @opencl_load(ptr %0, ptr %1) {
   %3 = alloca ptr, align 8
@@ -2116,7 +2399,7 @@ define internal void @opencl_load(ptr %0, ptr %1) {
   %11 = alloca i32, align 4
   %12 = alloca [256 x i8], align 16
   %13 = alloca [256 x i8], align 16
-  %14 = tail call ptr @getenv(ptr @.str.12)
+  %14 = tail call ptr @getenv(ptr @.str.16)
   %15 = icmp eq ptr %1, null
   br i1 %15, label %16, label %47
 
@@ -2162,13 +2445,13 @@ define internal void @opencl_load(ptr %0, ptr %1) {
   %39 = phi ptr [ %35, %34 ], [ %37, %36 ]
   %40 = load i8, ptr %14, align 1
   %41 = icmp eq i8 %40, 0
-  %42 = select i1 %41, ptr @.str.21, ptr %14
+  %42 = select i1 %41, ptr @.str.25, ptr %14
   br label %43
 
 43:
   %44 = phi ptr [ %39, %38 ], [ %37, %36 ]
-  %45 = phi ptr [ %42, %38 ], [ @.str.21, %36 ]
-  %46 = tail call i32 (ptr, i64, ptr, ...) @snprintf(ptr %44, i64 512, ptr @.str.13, ptr %45)
+  %45 = phi ptr [ %42, %38 ], [ @.str.25, %36 ]
+  %46 = tail call i32 (ptr, i64, ptr, ...) @snprintf(ptr %44, i64 512, ptr @.str.17, ptr %45)
   br label %200
 
 47:
@@ -2204,12 +2487,12 @@ define internal void @opencl_load(ptr %0, ptr %1) {
 
 65:
   %66 = getelementptr inbounds nuw i8, ptr %0, i64 8
-  %67 = tail call i32 (ptr, i64, ptr, ...) @snprintf(ptr %66, i64 512, ptr @.str.14, ptr %53)
+  %67 = tail call i32 (ptr, i64, ptr, ...) @snprintf(ptr %66, i64 512, ptr @.str.18, ptr %53)
   br label %200
 
 68:
-  %69 = tail call i32 @setenv(ptr @.str.15, ptr @.str.16, i32 0)
-  %70 = tail call ptr @getenv(ptr @.str.17)
+  %69 = tail call i32 @setenv(ptr @.str.19, ptr @.str.20, i32 0)
+  %70 = tail call ptr @getenv(ptr @.str.21)
   store i32 0, ptr %10, align 4
   %71 = load ptr, ptr %49, align 8
   %72 = call i32 %71(i32 16, ptr %8, ptr %10)
@@ -2300,7 +2583,7 @@ define internal void @opencl_load(ptr %0, ptr %1) {
   %129 = load ptr, ptr %82, align 8
   %130 = call i32 %129(ptr %128, i32 4139, i64 255, ptr %7, ptr null)
   store i8 0, ptr %85, align 1
-  %131 = call fastcc i32 @contains(ptr %7, ptr @.str.51)
+  %131 = call fastcc i32 @contains(ptr %7, ptr @.str.55)
   %132 = icmp eq i32 %131, 0
   br i1 %132, label %133, label %140
 
@@ -2330,7 +2613,7 @@ define internal void @opencl_load(ptr %0, ptr %1) {
 147:
   %148 = load ptr, ptr %120, align 8
   store ptr %148, ptr %3, align 8
-  store ptr @.str.52, ptr %4, align 8
+  store ptr @.str.56, ptr %4, align 8
   store i32 0, ptr %5, align 4
   %149 = load ptr, ptr %87, align 8
   %150 = call ptr %149(ptr null, i32 1, ptr %3, ptr null, ptr null, ptr %5)
@@ -2402,10 +2685,10 @@ define internal void @opencl_load(ptr %0, ptr %1) {
   br label %194
 
 194:
-  %195 = phi ptr [ @.str.20, %190 ], [ @.str, %99 ]
-  %196 = phi ptr [ @.str.19, %190 ], [ @.str, %99 ]
+  %195 = phi ptr [ @.str.24, %190 ], [ @.str, %99 ]
+  %196 = phi ptr [ @.str.23, %190 ], [ @.str, %99 ]
   %197 = getelementptr inbounds nuw i8, ptr %0, i64 8
-  %198 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %197, i64 512, ptr @.str.18, ptr %196, ptr %13, ptr %195)
+  %198 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %197, i64 512, ptr @.str.22, ptr %196, ptr %13, ptr %195)
   %199 = getelementptr inbounds nuw i8, ptr %0, i64 26336
   store i64 17592186044416, ptr %199, align 8
   br label %200
@@ -2450,8 +2733,8 @@ define internal i32 @opencl_open(ptr %0, i32 %1) {
   br label %28
 
 28:
-  %29 = phi ptr [ @.str.124, %18 ], [ %27, %21 ]
-  %30 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %6, i64 4096, ptr @.str.53, ptr %29, i32 %14)
+  %29 = phi ptr [ @.str.128, %18 ], [ %27, %21 ]
+  %30 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %6, i64 4096, ptr @.str.57, ptr %29, i32 %14)
   call fastcc void @report(ptr @.str.4, ptr %6)
   br label %70
 
@@ -2485,8 +2768,8 @@ define internal i32 @opencl_open(ptr %0, i32 %1) {
   br label %51
 
 51:
-  %52 = phi ptr [ @.str.124, %41 ], [ %50, %44 ]
-  %53 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %7, i64 4096, ptr @.str.54, ptr %52, i32 %37)
+  %52 = phi ptr [ @.str.128, %41 ], [ %50, %44 ]
+  %53 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %7, i64 4096, ptr @.str.58, ptr %52, i32 %37)
   call fastcc void @report(ptr @.str.4, ptr %7)
   br label %70
 
@@ -2576,8 +2859,8 @@ define internal i32 @opencl_allocate(ptr %0, ptr %1) {
   br label %41
 
 41:
-  %42 = phi ptr [ @.str.124, %31 ], [ %40, %34 ]
-  %43 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %5, i64 4096, ptr @.str.55, ptr %42, i32 %27)
+  %42 = phi ptr [ @.str.128, %31 ], [ %40, %34 ]
+  %43 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %5, i64 4096, ptr @.str.59, ptr %42, i32 %27)
   call fastcc void @report(ptr @.str.4, ptr %5)
   br label %51
 
@@ -2632,7 +2915,7 @@ define internal void @opencl_release(ptr %0, ptr %1) {
 
 define internal i32 @opencl_device_of(ptr %0, i64 %1, ptr %2) {
   %4 = alloca [4096 x i8], align 16
-  %5 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %4, i64 4096, ptr @.str.56, i64 %1)
+  %5 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %4, i64 4096, ptr @.str.60, i64 %1)
   call fastcc void @report(ptr @.str.4, ptr %4)
   ret i32 -1
 }
@@ -2700,8 +2983,8 @@ define internal i32 @opencl_copy(ptr %0, i32 %1, ptr %2, ptr byval(%struct.Place
   br label %52
 
 52:
-  %53 = phi ptr [ @.str.124, %42 ], [ %51, %45 ]
-  %54 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %7, i64 4096, ptr @.str.5, ptr @.str.28, ptr %53, i32 %38)
+  %53 = phi ptr [ @.str.128, %42 ], [ %51, %45 ]
+  %54 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %7, i64 4096, ptr @.str.5, ptr @.str.32, ptr %53, i32 %38)
   call fastcc void @report(ptr @.str.4, ptr %7)
   br label %114
 
@@ -2740,8 +3023,8 @@ define internal i32 @opencl_copy(ptr %0, i32 %1, ptr %2, ptr byval(%struct.Place
   br label %81
 
 81:
-  %82 = phi ptr [ @.str.124, %71 ], [ %80, %74 ]
-  %83 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %8, i64 4096, ptr @.str.5, ptr @.str.29, ptr %82, i32 %67)
+  %82 = phi ptr [ @.str.128, %71 ], [ %80, %74 ]
+  %83 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %8, i64 4096, ptr @.str.5, ptr @.str.33, ptr %82, i32 %67)
   call fastcc void @report(ptr @.str.4, ptr %8)
   br label %114
 
@@ -2781,8 +3064,8 @@ define internal i32 @opencl_copy(ptr %0, i32 %1, ptr %2, ptr byval(%struct.Place
   br label %111
 
 111:
-  %112 = phi ptr [ @.str.124, %101 ], [ %110, %104 ]
-  %113 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %9, i64 4096, ptr @.str.5, ptr @.str.30, ptr %112, i32 %97)
+  %112 = phi ptr [ @.str.128, %101 ], [ %110, %104 ]
+  %113 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %9, i64 4096, ptr @.str.5, ptr @.str.34, ptr %112, i32 %97)
   call fastcc void @report(ptr @.str.4, ptr %9)
   br label %114
 
@@ -2830,8 +3113,8 @@ define internal i32 @opencl_synchronize(ptr %0, i32 %1, ptr %2) {
   br label %29
 
 29:
-  %30 = phi ptr [ @.str.124, %19 ], [ %28, %22 ]
-  %31 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %4, i64 4096, ptr @.str.5, ptr @.str.32, ptr %30, i32 %15)
+  %30 = phi ptr [ @.str.128, %19 ], [ %28, %22 ]
+  %31 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %4, i64 4096, ptr @.str.5, ptr @.str.36, ptr %30, i32 %15)
   call fastcc void @report(ptr @.str.4, ptr %4)
   br label %32
 
@@ -2877,8 +3160,8 @@ define internal i32 @opencl_create_stream(ptr %0, i32 %1, ptr %2) {
   br label %29
 
 29:
-  %30 = phi ptr [ @.str.124, %19 ], [ %28, %22 ]
-  %31 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %5, i64 4096, ptr @.str.54, ptr %30, i32 %15)
+  %30 = phi ptr [ @.str.128, %19 ], [ %28, %22 ]
+  %31 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %5, i64 4096, ptr @.str.58, ptr %30, i32 %15)
   call fastcc void @report(ptr @.str.4, ptr %5)
   br label %32
 
@@ -2914,8 +3197,8 @@ define internal i32 @opencl_destroy_stream(ptr %0, i32 %1, ptr %2) {
   br label %21
 
 21:
-  %22 = phi ptr [ @.str.124, %11 ], [ %20, %14 ]
-  %23 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %4, i64 4096, ptr @.str.5, ptr @.str.33, ptr %22, i32 %7)
+  %22 = phi ptr [ @.str.128, %11 ], [ %20, %14 ]
+  %23 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %4, i64 4096, ptr @.str.5, ptr @.str.37, ptr %22, i32 %7)
   call fastcc void @report(ptr @.str.4, ptr %4)
   br label %24
 
@@ -2960,8 +3243,8 @@ define internal i32 @opencl_wait(ptr %0, i32 %1, ptr %2, ptr %3) {
   br label %30
 
 30:
-  %31 = phi ptr [ @.str.124, %20 ], [ %29, %23 ]
-  %32 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %6, i64 4096, ptr @.str.5, ptr @.str.34, ptr %31, i32 %16)
+  %31 = phi ptr [ @.str.128, %20 ], [ %29, %23 ]
+  %32 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %6, i64 4096, ptr @.str.5, ptr @.str.38, ptr %31, i32 %16)
   call fastcc void @report(ptr @.str.4, ptr %6)
   br label %64
 
@@ -2996,8 +3279,8 @@ define internal i32 @opencl_wait(ptr %0, i32 %1, ptr %2, ptr %3) {
   br label %55
 
 55:
-  %56 = phi ptr [ @.str.124, %45 ], [ %54, %48 ]
-  %57 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %7, i64 4096, ptr @.str.5, ptr @.str.35, ptr %56, i32 %41)
+  %56 = phi ptr [ @.str.128, %45 ], [ %54, %48 ]
+  %57 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %7, i64 4096, ptr @.str.5, ptr @.str.39, ptr %56, i32 %41)
   call fastcc void @report(ptr @.str.4, ptr %7)
   br label %58
 
@@ -3042,8 +3325,8 @@ define internal i32 @opencl_record(ptr %0, i32 %1, ptr %2, ptr %3) {
   br label %23
 
 23:
-  %24 = phi ptr [ @.str.124, %13 ], [ %22, %16 ]
-  %25 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %5, i64 4096, ptr @.str.5, ptr @.str.34, ptr %24, i32 %9)
+  %24 = phi ptr [ @.str.128, %13 ], [ %22, %16 ]
+  %25 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %5, i64 4096, ptr @.str.5, ptr @.str.38, ptr %24, i32 %9)
   call fastcc void @report(ptr @.str.4, ptr %5)
   br label %46
 
@@ -3073,8 +3356,8 @@ define internal i32 @opencl_record(ptr %0, i32 %1, ptr %2, ptr %3) {
   br label %43
 
 43:
-  %44 = phi ptr [ @.str.124, %33 ], [ %42, %36 ]
-  %45 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %6, i64 4096, ptr @.str.5, ptr @.str.31, ptr %44, i32 %29)
+  %44 = phi ptr [ @.str.128, %33 ], [ %42, %36 ]
+  %45 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %6, i64 4096, ptr @.str.5, ptr @.str.35, ptr %44, i32 %29)
   call fastcc void @report(ptr @.str.4, ptr %6)
   br label %46
 
@@ -3120,8 +3403,8 @@ define internal i32 @opencl_elapsed(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   br label %30
 
 30:
-  %31 = phi ptr [ @.str.124, %20 ], [ %29, %23 ]
-  %32 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %8, i64 4096, ptr @.str.5, ptr @.str.36, ptr %31, i32 %13)
+  %31 = phi ptr [ @.str.128, %20 ], [ %29, %23 ]
+  %32 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %8, i64 4096, ptr @.str.5, ptr @.str.40, ptr %31, i32 %13)
   call fastcc void @report(ptr @.str.4, ptr %8)
   br label %33
 
@@ -3174,8 +3457,8 @@ define internal i32 @opencl_elapsed(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   br label %66
 
 66:
-  %67 = phi ptr [ @.str.124, %56 ], [ %65, %59 ]
-  %68 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %9, i64 4096, ptr @.str.5, ptr @.str.37, ptr %67, i32 %52)
+  %67 = phi ptr [ @.str.128, %56 ], [ %65, %59 ]
+  %68 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %9, i64 4096, ptr @.str.5, ptr @.str.41, ptr %67, i32 %52)
   call fastcc void @report(ptr @.str.4, ptr %9)
   br label %69
 
@@ -3221,7 +3504,7 @@ define internal i32 @opencl_build(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   %29 = call i32 %28(ptr %26, i32 4143, i64 255, ptr %9, ptr null)
   %30 = getelementptr inbounds nuw i8, ptr %9, i64 255
   store i8 0, ptr %30, align 1
-  %31 = call fastcc i32 @contains(ptr %9, ptr @.str.59)
+  %31 = call fastcc i32 @contains(ptr %9, ptr @.str.63)
   %32 = icmp eq i32 %31, 0
   br i1 %32, label %49, label %33
 
@@ -3283,8 +3566,8 @@ define internal i32 @opencl_build(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   br label %70
 
 70:
-  %71 = phi ptr [ @.str.124, %60 ], [ %69, %63 ]
-  %72 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %13, i64 4096, ptr @.str.57, ptr %71, i32 %56)
+  %71 = phi ptr [ @.str.128, %60 ], [ %69, %63 ]
+  %72 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %13, i64 4096, ptr @.str.61, ptr %71, i32 %56)
   call fastcc void @report(ptr @.str.4, ptr %13)
   br label %190
 
@@ -3295,9 +3578,9 @@ define internal i32 @opencl_build(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   %76 = call i32 %75(ptr %74, i32 4139, i64 255, ptr %8, ptr null)
   %77 = getelementptr inbounds nuw i8, ptr %8, i64 255
   store i8 0, ptr %77, align 1
-  %78 = call fastcc i32 @contains(ptr %8, ptr @.str.51)
+  %78 = call fastcc i32 @contains(ptr %8, ptr @.str.55)
   %79 = icmp eq i32 %78, 0
-  %80 = select i1 %79, ptr @.str, ptr @.str.58
+  %80 = select i1 %79, ptr @.str, ptr @.str.62
   %81 = getelementptr inbounds nuw i8, ptr %0, i64 656
   %82 = load ptr, ptr %81, align 8
   %83 = load ptr, ptr %4, align 8
@@ -3348,8 +3631,8 @@ define internal i32 @opencl_build(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   br label %116
 
 116:
-  %117 = phi ptr [ %94, %96 ], [ @.str.124, %106 ], [ %115, %109 ]
-  %118 = call ptr @strstr(ptr %117, ptr @.str.60)
+  %117 = phi ptr [ %94, %96 ], [ @.str.128, %106 ], [ %115, %109 ]
+  %118 = call ptr @strstr(ptr %117, ptr @.str.64)
   br label %119
 
 119:
@@ -3458,7 +3741,7 @@ define internal i32 @opencl_build(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   %182 = phi i64 [ %131, %177 ], [ 0, %149 ], [ 0, %126 ]
   %183 = phi i32 [ %180, %177 ], [ 0, %149 ], [ 0, %126 ]
   %184 = phi ptr [ %159, %177 ], [ @.str, %149 ], [ @.str, %126 ]
-  %185 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %7, i64 4096, ptr @.str.61, i64 %182, i32 %183, ptr %184, ptr %117)
+  %185 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %7, i64 4096, ptr @.str.65, i64 %182, i32 %183, ptr %184, ptr %117)
   call fastcc void @report(ptr @.str.4, ptr %7)
   call void @free(ptr %94)
   %186 = getelementptr inbounds nuw i8, ptr %0, i64 672
@@ -3507,8 +3790,8 @@ define internal i32 @opencl_find(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   br label %25
 
 25:
-  %26 = phi ptr [ @.str.124, %15 ], [ %24, %18 ]
-  %27 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %7, i64 4096, ptr @.str.62, ptr %3, ptr %26)
+  %26 = phi ptr [ @.str.128, %15 ], [ %24, %18 ]
+  %27 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %7, i64 4096, ptr @.str.66, ptr %3, ptr %26)
   call fastcc void @report(ptr @.str.4, ptr %7)
   br label %28
 
@@ -3663,7 +3946,7 @@ define internal i32 @opencl_launch(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   %95 = load i64, ptr %36, align 8
   %96 = sub i64 %35, %95
   %97 = lshr i64 %92, 3
-  %98 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %10, i64 4096, ptr @.str.63, ptr %93, i32 %94, i64 %96, i64 %97)
+  %98 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %10, i64 4096, ptr @.str.67, ptr %93, i32 %94, i64 %96, i64 %97)
   call fastcc void @report(ptr @.str.4, ptr %10)
   br label %114
 
@@ -3692,7 +3975,7 @@ define internal i32 @opencl_launch(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   br i1 %112, label %115, label %113
 
 113:
-  call fastcc void @report_launch(ptr %0, i32 %1, ptr %3, ptr %4, ptr @.str.42, i32 %111)
+  call fastcc void @report_launch(ptr %0, i32 %1, ptr %3, ptr %4, ptr @.str.46, i32 %111)
   br label %147
 
 114:
@@ -3715,7 +3998,7 @@ define internal i32 @opencl_launch(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   br i1 %124, label %126, label %125
 
 125:
-  call fastcc void @report_launch(ptr %0, i32 %1, ptr %3, ptr %4, ptr @.str.42, i32 %123)
+  call fastcc void @report_launch(ptr %0, i32 %1, ptr %3, ptr %4, ptr @.str.46, i32 %123)
   br label %148
 
 126:
@@ -3744,7 +4027,7 @@ define internal i32 @opencl_launch(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   br i1 %143, label %129, label %134
 
 144:
-  call fastcc void @report_launch(ptr %0, i32 %1, ptr %3, ptr %4, ptr @.str.44, i32 %132)
+  call fastcc void @report_launch(ptr %0, i32 %1, ptr %3, ptr %4, ptr @.str.48, i32 %132)
   br label %145
 
 145:
@@ -3991,6 +4274,8 @@ declare ptr @dlopen(ptr, i32)
 
 declare ptr @dlsym(ptr, ptr)
 
+declare i64 @strlen(ptr)
+
 declare ptr @memmove(ptr, ptr, i64)
 
 declare ptr @strstr(ptr, ptr)
@@ -4083,7 +4368,7 @@ define internal fastcc void @report_launch(ptr %0, i32 %1, ptr %2, ptr %3, ptr %
   br i1 %38, label %39, label %41
 
 39:
-  %40 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %11, i64 200, ptr @.str.64, i64 %37, i64 %28)
+  %40 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %11, i64 200, ptr @.str.68, i64 %37, i64 %28)
   br label %52
 
 41:
@@ -4091,7 +4376,7 @@ define internal fastcc void @report_launch(ptr %0, i32 %1, ptr %2, ptr %3, ptr %
   br i1 %42, label %43, label %45
 
 43:
-  %44 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %11, i64 200, ptr @.str.65, i64 %24, i64 %31)
+  %44 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %11, i64 200, ptr @.str.69, i64 %24, i64 %31)
   br label %52
 
 45:
@@ -4102,7 +4387,7 @@ define internal fastcc void @report_launch(ptr %0, i32 %1, ptr %2, ptr %3, ptr %
   br i1 %49, label %50, label %52
 
 50:
-  %51 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %11, i64 200, ptr @.str.66, i64 %24, i64 %46)
+  %51 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %11, i64 200, ptr @.str.70, i64 %24, i64 %46)
   br label %52
 
 52:
@@ -4134,8 +4419,8 @@ define internal fastcc void @report_launch(ptr %0, i32 %1, ptr %2, ptr %3, ptr %
   br label %74
 
 74:
-  %75 = phi ptr [ @.str.124, %64 ], [ %73, %67 ]
-  %76 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 4096, ptr @.str.67, ptr %53, i64 %55, i64 %57, i64 %59, i64 %60, i64 %61, i64 %62, ptr %4, ptr %75, i32 %5, ptr %11)
+  %75 = phi ptr [ @.str.128, %64 ], [ %73, %67 ]
+  %76 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 4096, ptr @.str.71, ptr %53, i64 %55, i64 %57, i64 %59, i64 %60, i64 %61, i64 %62, ptr %4, ptr %75, i32 %5, ptr %11)
   call fastcc void @report(ptr @.str.4, ptr %12)
   ret void
 }
@@ -4162,7 +4447,7 @@ define internal void @cuda_load(ptr %0, ptr %1) {
 
 16:
   %17 = getelementptr inbounds nuw i8, ptr %0, i64 8
-  %18 = tail call i32 (ptr, i64, ptr, ...) @snprintf(ptr %17, i64 512, ptr @.str.70)
+  %18 = tail call i32 (ptr, i64, ptr, ...) @snprintf(ptr %17, i64 512, ptr @.str.74)
   br label %83
 
 19:
@@ -4198,7 +4483,7 @@ define internal void @cuda_load(ptr %0, ptr %1) {
 
 37:
   %38 = getelementptr inbounds nuw i8, ptr %0, i64 8
-  %39 = tail call i32 (ptr, i64, ptr, ...) @snprintf(ptr %38, i64 512, ptr @.str.71, ptr %25)
+  %39 = tail call i32 (ptr, i64, ptr, ...) @snprintf(ptr %38, i64 512, ptr @.str.75, ptr %25)
   br label %83
 
 40:
@@ -4227,8 +4512,8 @@ define internal void @cuda_load(ptr %0, ptr %1) {
   %57 = getelementptr inbounds nuw i8, ptr %0, i64 8
   %58 = load ptr, ptr %4, align 8
   %59 = icmp eq ptr %58, null
-  %60 = select i1 %59, ptr @.str.73, ptr %58
-  %61 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %57, i64 512, ptr @.str.72, ptr %60, i32 %53)
+  %60 = select i1 %59, ptr @.str.77, ptr %58
+  %61 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %57, i64 512, ptr @.str.76, ptr %60, i32 %53)
   br label %82
 
 62:
@@ -4284,7 +4569,7 @@ define internal i32 @cuda_open(ptr %0, i32 %1) {
   br i1 %14, label %16, label %15
 
 15:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.84, i32 %13)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.88, i32 %13)
   br label %16
 
 16:
@@ -4306,7 +4591,7 @@ define internal i32 @cuda_allocate(ptr %0, ptr %1) {
   br i1 %12, label %14, label %13
 
 13:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.85, i32 %11)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.89, i32 %11)
   br label %22
 
 14:
@@ -4321,7 +4606,7 @@ define internal i32 @cuda_allocate(ptr %0, ptr %1) {
   ]
 
 20:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.109, i32 %19)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.113, i32 %19)
   br label %22
 
 21:
@@ -4358,7 +4643,7 @@ define internal i32 @cuda_device_of(ptr %0, i64 %1, ptr %2) {
   br i1 %8, label %11, label %9
 
 9:
-  %10 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %4, i64 4096, ptr @.str.110, i64 %1)
+  %10 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %4, i64 4096, ptr @.str.114, i64 %1)
   call fastcc void @report(ptr @.str.4, ptr %4)
   br label %11
 
@@ -4379,7 +4664,7 @@ define internal i32 @cuda_copy(ptr %0, i32 %1, ptr %2, ptr byval(%struct.Place) 
   br i1 %14, label %16, label %15
 
 15:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.85, i32 %13)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.89, i32 %13)
   br label %57
 
 16:
@@ -4399,7 +4684,7 @@ define internal i32 @cuda_copy(ptr %0, i32 %1, ptr %2, ptr byval(%struct.Place) 
   br i1 %27, label %51, label %28
 
 28:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.90, i32 %26)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.94, i32 %26)
   br label %57
 
 29:
@@ -4419,7 +4704,7 @@ define internal i32 @cuda_copy(ptr %0, i32 %1, ptr %2, ptr byval(%struct.Place) 
   br i1 %40, label %51, label %41
 
 41:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.91, i32 %39)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.95, i32 %39)
   br label %57
 
 42:
@@ -4433,7 +4718,7 @@ define internal i32 @cuda_copy(ptr %0, i32 %1, ptr %2, ptr byval(%struct.Place) 
   br i1 %49, label %57, label %50
 
 50:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.92, i32 %48)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.96, i32 %48)
   br label %57
 
 51:
@@ -4444,7 +4729,7 @@ define internal i32 @cuda_copy(ptr %0, i32 %1, ptr %2, ptr byval(%struct.Place) 
   br i1 %55, label %57, label %56
 
 56:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.96, i32 %54)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.100, i32 %54)
   br label %57
 
 57:
@@ -4464,7 +4749,7 @@ define internal i32 @cuda_synchronize(ptr %0, i32 %1, ptr %2) {
   br i1 %11, label %13, label %12
 
 12:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.85, i32 %10)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.89, i32 %10)
   br label %27
 
 13:
@@ -4479,7 +4764,7 @@ define internal i32 @cuda_synchronize(ptr %0, i32 %1, ptr %2) {
   br i1 %19, label %27, label %20
 
 20:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.96, i32 %18)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.100, i32 %18)
   br label %27
 
 21:
@@ -4490,7 +4775,7 @@ define internal i32 @cuda_synchronize(ptr %0, i32 %1, ptr %2) {
   br i1 %25, label %27, label %26
 
 26:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.86, i32 %24)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.90, i32 %24)
   br label %27
 
 27:
@@ -4510,7 +4795,7 @@ define internal i32 @cuda_create_stream(ptr %0, i32 %1, ptr %2) {
   br i1 %11, label %13, label %12
 
 12:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.85, i32 %10)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.89, i32 %10)
   br label %19
 
 13:
@@ -4521,7 +4806,7 @@ define internal i32 @cuda_create_stream(ptr %0, i32 %1, ptr %2) {
   br i1 %17, label %19, label %18
 
 18:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.94, i32 %16)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.98, i32 %16)
   br label %19
 
 19:
@@ -4541,7 +4826,7 @@ define internal i32 @cuda_destroy_stream(ptr %0, i32 %1, ptr %2) {
   br i1 %11, label %13, label %12
 
 12:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.85, i32 %10)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.89, i32 %10)
   br label %19
 
 13:
@@ -4552,7 +4837,7 @@ define internal i32 @cuda_destroy_stream(ptr %0, i32 %1, ptr %2) {
   br i1 %17, label %19, label %18
 
 18:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.95, i32 %16)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.99, i32 %16)
   br label %19
 
 19:
@@ -4574,7 +4859,7 @@ define internal i32 @cuda_wait(ptr %0, i32 %1, ptr %2, ptr %3) {
   br i1 %13, label %15, label %14
 
 14:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.85, i32 %12)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.89, i32 %12)
   br label %41
 
 15:
@@ -4585,7 +4870,7 @@ define internal i32 @cuda_wait(ptr %0, i32 %1, ptr %2, ptr %3) {
   br i1 %19, label %21, label %20
 
 20:
-  call fastcc void @report_cuda(ptr %0, ptr @.str.98, i32 %18)
+  call fastcc void @report_cuda(ptr %0, ptr @.str.102, i32 %18)
   br label %41
 
 21:
@@ -4597,7 +4882,7 @@ define internal i32 @cuda_wait(ptr %0, i32 %1, ptr %2, ptr %3) {
   br i1 %26, label %28, label %27
 
 27:
-  call fastcc void @report_cuda(ptr %0, ptr @.str.99, i32 %25)
+  call fastcc void @report_cuda(ptr %0, ptr @.str.103, i32 %25)
   br label %35
 
 28:
@@ -4609,7 +4894,7 @@ define internal i32 @cuda_wait(ptr %0, i32 %1, ptr %2, ptr %3) {
   br i1 %33, label %35, label %34
 
 34:
-  call fastcc void @report_cuda(ptr %0, ptr @.str.97, i32 %32)
+  call fastcc void @report_cuda(ptr %0, ptr @.str.101, i32 %32)
   br label %35
 
 35:
@@ -4637,7 +4922,7 @@ define internal i32 @cuda_record(ptr %0, i32 %1, ptr %2, ptr %3) {
   br i1 %12, label %14, label %13
 
 13:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.85, i32 %11)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.89, i32 %11)
   br label %27
 
 14:
@@ -4648,7 +4933,7 @@ define internal i32 @cuda_record(ptr %0, i32 %1, ptr %2, ptr %3) {
   br i1 %18, label %20, label %19
 
 19:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.98, i32 %17)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.102, i32 %17)
   br label %27
 
 20:
@@ -4660,7 +4945,7 @@ define internal i32 @cuda_record(ptr %0, i32 %1, ptr %2, ptr %3) {
   br i1 %25, label %27, label %26
 
 26:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.99, i32 %24)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.103, i32 %24)
   br label %27
 
 27:
@@ -4682,7 +4967,7 @@ define internal i32 @cuda_elapsed(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   br i1 %14, label %16, label %15
 
 15:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.85, i32 %13)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.89, i32 %13)
   br label %39
 
 16:
@@ -4693,7 +4978,7 @@ define internal i32 @cuda_elapsed(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   br i1 %20, label %22, label %21
 
 21:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.100, i32 %19)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.104, i32 %19)
   br label %28
 
 22:
@@ -4704,7 +4989,7 @@ define internal i32 @cuda_elapsed(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   br i1 %26, label %28, label %27
 
 27:
-  call fastcc void @report_cuda(ptr %0, ptr @.str.101, i32 %25)
+  call fastcc void @report_cuda(ptr %0, ptr @.str.105, i32 %25)
   br label %28
 
 28:
@@ -4770,7 +5055,7 @@ define internal i32 @cuda_build(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   %37 = sext i32 %36 to i64
   %38 = getelementptr inbounds nuw i8, ptr %8, i64 40
   store i64 %37, ptr %38, align 8
-  %39 = call fastcc i32 @call_host(ptr @.str.112, ptr %8, i32 3, ptr %9)
+  %39 = call fastcc i32 @call_host(ptr @.str.116, ptr %8, i32 3, ptr %9)
   switch i32 %39, label %57 [
     i32 0, label %40
     i32 -3, label %43
@@ -4787,7 +5072,7 @@ define internal i32 @cuda_build(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   br i1 %45, label %46, label %48
 
 46:
-  %47 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %10, i64 4096, ptr @.str.113)
+  %47 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %10, i64 4096, ptr @.str.117)
   call fastcc void @report(ptr @.str.4, ptr %10)
   br label %76
 
@@ -4806,7 +5091,7 @@ define internal i32 @cuda_build(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   br label %76
 
 58:
-  call fastcc void @report_cuda(ptr %0, ptr @.str.85, i32 %55)
+  call fastcc void @report_cuda(ptr %0, ptr @.str.89, i32 %55)
   br label %76
 
 59:
@@ -4830,8 +5115,8 @@ define internal i32 @cuda_build(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   store i8 0, ptr %69, align 1
   %70 = load ptr, ptr %14, align 8
   %71 = icmp eq ptr %70, null
-  %72 = select i1 %71, ptr @.str.73, ptr %70
-  %73 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %15, i64 4096, ptr @.str.111, ptr %72, i32 %63, ptr %11)
+  %72 = select i1 %71, ptr @.str.77, ptr %70
+  %73 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %15, i64 4096, ptr @.str.115, ptr %72, i32 %63, ptr %11)
   call fastcc void @report(ptr @.str.4, ptr %15)
   br label %74
 
@@ -4856,7 +5141,7 @@ define internal i32 @cuda_find(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   br i1 %13, label %15, label %14
 
 14:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.85, i32 %12)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.89, i32 %12)
   br label %21
 
 15:
@@ -4867,7 +5152,7 @@ define internal i32 @cuda_find(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   br i1 %19, label %21, label %20
 
 20:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.104, i32 %18)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.108, i32 %18)
   br label %21
 
 21:
@@ -4896,7 +5181,7 @@ define internal i32 @cuda_launch(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   br label %22
 
 21:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.85, i32 %15)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.89, i32 %15)
   br label %98
 
 22:
@@ -4914,7 +5199,7 @@ define internal i32 @cuda_launch(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
 
 28:
   %29 = load ptr, ptr %4, align 8
-  %30 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %8, i64 4096, ptr @.str.114, ptr %29)
+  %30 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %8, i64 4096, ptr @.str.118, ptr %29)
   call fastcc void @report(ptr @.str.4, ptr %8)
   br label %98
 
@@ -5029,7 +5314,7 @@ define internal i32 @cuda_property(ptr %0, i32 %1, i32 %2, ptr %3) {
 
 13:
   %14 = phi i64 [ 0, %4 ], [ %11, %10 ]
-  %15 = getelementptr inbounds nuw %struct.anon.1, ptr @cuda_property.ATTRIBUTES, i64 %14
+  %15 = getelementptr inbounds nuw %struct.anon, ptr @cuda_property.ATTRIBUTES, i64 %14
   %16 = load i32, ptr %15, align 8
   %17 = icmp eq i32 %16, %2
   br i1 %17, label %18, label %10
@@ -5156,11 +5441,11 @@ define internal fastcc void @report_cuda(ptr %0, ptr %1, i32 %2) unnamed_addr {
   %12 = call i32 %11(i32 %2, ptr %5)
   %13 = load ptr, ptr %4, align 8
   %14 = icmp eq ptr %13, null
-  %15 = select i1 %14, ptr @.str.73, ptr %13
+  %15 = select i1 %14, ptr @.str.77, ptr %13
   %16 = load ptr, ptr %5, align 8
   %17 = icmp eq ptr %16, null
   %18 = select i1 %17, ptr @.str, ptr %16
-  %19 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %6, i64 4096, ptr @.str.108, ptr %1, ptr %15, i32 %2, ptr %18)
+  %19 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %6, i64 4096, ptr @.str.112, ptr %1, ptr %15, i32 %2, ptr %18)
   call fastcc void @report(ptr @.str.4, ptr %6)
   ret void
 }
@@ -5258,7 +5543,7 @@ define internal fastcc void @report_start(ptr %0, i32 %1, ptr %2, ptr %3, i32 %4
   %80 = getelementptr inbounds nuw i8, ptr @report_start.LETTERS, i64 %57
   %81 = load i8, ptr %80, align 1
   %82 = sext i8 %81 to i32
-  %83 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 200, ptr @.str.115, i64 %77, i32 %82, i64 %66)
+  %83 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 200, ptr @.str.119, i64 %77, i32 %82, i64 %66)
   br label %93
 
 84:
@@ -5271,7 +5556,7 @@ define internal fastcc void @report_start(ptr %0, i32 %1, ptr %2, ptr %3, i32 %4
   %89 = getelementptr inbounds nuw i8, ptr @report_start.LETTERS, i64 %57
   %90 = load i8, ptr %89, align 1
   %91 = sext i8 %90 to i32
-  %92 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 200, ptr @.str.116, i64 %86, i32 %91, i64 %75)
+  %92 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 200, ptr @.str.120, i64 %86, i32 %91, i64 %75)
   br label %93
 
 93:
@@ -5280,7 +5565,7 @@ define internal fastcc void @report_start(ptr %0, i32 %1, ptr %2, ptr %3, i32 %4
   br i1 %95, label %50, label %56
 
 96:
-  %97 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 200, ptr @.str.65, i64 %52, i64 %53)
+  %97 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 200, ptr @.str.69, i64 %52, i64 %53)
   br label %115
 
 98:
@@ -5293,7 +5578,7 @@ define internal fastcc void @report_start(ptr %0, i32 %1, ptr %2, ptr %3, i32 %4
   br i1 %104, label %105, label %107
 
 105:
-  %106 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 200, ptr @.str.64, i64 %103, i64 %54)
+  %106 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 200, ptr @.str.68, i64 %103, i64 %54)
   br label %115
 
 107:
@@ -5305,7 +5590,7 @@ define internal fastcc void @report_start(ptr %0, i32 %1, ptr %2, ptr %3, i32 %4
   br i1 %112, label %113, label %115
 
 113:
-  %114 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 200, ptr @.str.117, i64 %52, i32 %108)
+  %114 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 200, ptr @.str.121, i64 %52, i32 %108)
   br label %115
 
 115:
@@ -5320,11 +5605,11 @@ define internal fastcc void @report_start(ptr %0, i32 %1, ptr %2, ptr %3, i32 %4
   %124 = load i64, ptr %26, align 8
   %125 = load ptr, ptr %10, align 8
   %126 = icmp eq ptr %125, null
-  %127 = select i1 %126, ptr @.str.73, ptr %125
+  %127 = select i1 %126, ptr @.str.77, ptr %125
   %128 = load ptr, ptr %11, align 8
   %129 = icmp eq ptr %128, null
   %130 = select i1 %129, ptr @.str, ptr %128
-  %131 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %15, i64 4096, ptr @.str.118, ptr %116, i64 %117, i64 %119, i64 %121, i64 %122, i64 %123, i64 %124, ptr %127, i32 %4, ptr %130, ptr %12)
+  %131 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %15, i64 4096, ptr @.str.122, ptr %116, i64 %117, i64 %119, i64 %121, i64 %122, i64 %123, i64 %124, ptr %127, i32 %4, ptr %130, ptr %12)
   call fastcc void @report(ptr @.str.4, ptr %15)
   ret void
 }
@@ -5511,6 +5796,12 @@ define internal fastcc ptr @keep_built(ptr %0, i32 %1, i64 %2, ptr %3) unnamed_a
   %49 = phi ptr [ %44, %40 ], [ null, %8 ]
   ret ptr %49
 }
+
+declare extern_weak i32 @TVMFFIFunctionGetGlobal(ptr, ptr)
+
+declare extern_weak i32 @TVMFFIFunctionCall(ptr, ptr, i32, ptr)
+
+declare extern_weak i32 @TVMFFIObjectDecRef(ptr)
 
 declare i32 @llvm.smax.i32(i32, i32)
 

@@ -228,7 +228,14 @@ class _PackedFunction:
         params = passed_params(function, returns)
         checks = self._checks(name, params, args, num_args)
         if returns:
-            body = return_results(function, checks.values, result, self._arguments, self._raw_name)
+            body = return_results(
+                function,
+                checks.values,
+                result,
+                self._arguments,
+                self._raw_name,
+                self._checking.device_type,
+            )
         elif SLOTS in function.attrs:
             body = with_slots(function, checks.values, self._arguments, self._raw_name)
         else:

@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
-from tilewright.ir.arithmetic import not_equal
+from tilewright.ir.arithmetic import less, not_equal
 from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import INT32, INT64
 from tilewright.ir.expr import Call, Expr, IntImm, Let, Var
@@ -21,6 +21,7 @@ from tilewright.tir.buffer import Buffer, decl_buffer
 from tilewright.tir.call_boundary import structures as abi
 from tilewright.tir.call_boundary.structures import Steps
 from tilewright.tir.function import PrimFunc
+from tilewright.tir.op.devices import device_beside, new_device_array
 from tilewright.tir.op.objects import new_array, new_tuple, release_objects
 from tilewright.tir.stmt import (
     BufferStore,
@@ -61,6 +62,9 @@ INTO: Final = "_into"
 FEW: Final = 8
 """Results that are checked one by one, and not all at once."""
 
+CPU: Final = 1
+"""DLPack's number of the device."""
+
 MANY: Final = 32
 """Words that are set one by one, and not by a loop."""
 
@@ -93,6 +97,7 @@ def return_results(
     result: Var,
     arguments: Callable[[dict[Var, Expr]], tuple[Expr, ...]],
     raw_name: GlobalVar,
+    device_type: int,
 ) -> Stmt:
     """The call of a raw function with new arrays, which are returned.
 
@@ -102,9 +107,10 @@ def return_results(
         result: where the packed function puts what it returns.
         arguments: gives the arguments of the raw function from `values` and the results' pointers.
         raw_name: the name of the raw function.
+        device_type: DLPack's number of the device that arrays are on, but for those `ON_HOST`.
     """
     body = _Results(function, values, len(result_buffers(function)))
-    body.allocate(result_buffers(function))
+    body.allocate(result_buffers(function), device_type)
     body.attempt(Call(INT32, raw_name, arguments(body.values)))
     body.move(json.loads(function.attrs[RETURNS]), result, 0)
     return body.build()
@@ -132,7 +138,7 @@ class _Results:
     """The steps from checked arguments to a result."""
 
     def __init__(self, function: PrimFunc, values: dict[Var, Expr], arrays: int) -> None:
-        self.values = dict(values)
+        self.values, self._function = dict(values), function
         self._arrays, self._kept = arrays, int(function.attrs.get(SLOTS, 0))
         self._count = arrays + self._kept
         self._steps = Steps()
@@ -161,7 +167,23 @@ class _Results:
             )
         return self._steps.before(abi.return_value(const(0, "int32")))
 
-    def allocate(self, buffers: tuple[Buffer, ...]) -> None:
+    def _device(self, device_type: int) -> Expr:
+        """The number of the device of the first array that is on one."""
+        on_host = self._function.attrs.get(ON_HOST, ())
+        given = passed_params(self._function, returns=True)
+        arrays = (
+            self._function.buffer_map[param].data
+            for position, param in enumerate(given)
+            if param in self._function.buffer_map and position not in on_host
+        )
+        first = next(arrays, None)
+        beside = abi.as_pointer(const(0, INT64)) if first is None else self.values[first]
+        device = Var("device", INT64)
+        self._steps.bind(device, device_beside(device_type, beside))
+        self.attempt(cast(INT32, less(device, const(0, INT64))))
+        return device
+
+    def allocate(self, buffers: tuple[Buffer, ...], device_type: int) -> None:
         """Make the arrays of the results.
 
         No statement binds a variable: thousands of results would nest thousands deep. Many results
@@ -170,6 +192,10 @@ class _Results:
         shape = self._steps.memory(
             "shape", max((buffer.ndim for buffer in buffers), default=0) or 1
         )
+        first = len(self._function.params) - (SLOTS in self._function.attrs) - len(buffers)
+        on_host = self._function.attrs.get(ON_HOST, ())
+        on_device = [device_type != CPU and first + n not in on_host for n in range(len(buffers))]
+        device = self._device(device_type) if any(on_device) else None
         status, field = None, abi.Field(INT32, 0)
         if len(buffers) > FEW:
             status = self._steps.memory("status", 1)
@@ -178,9 +204,12 @@ class _Results:
             for axis, extent in enumerate(buffer.shape):
                 size = cast(INT64, substitute(extent, self.values))
                 self._steps.do(shape.store(abi.Field(INT64, axis), size))
-            word = IntImm(INT32, abi.dtype_word(buffer.dtype))
             slot = _slot(self._slots.pointer, position)
-            made = new_array(slot, IntImm(INT32, buffer.ndim), word, shape.pointer)
+            word, ndim = abi.dtype_word(buffer.dtype), buffer.ndim
+            if device is not None and on_device[position]:
+                made = new_device_array(slot, device_type, device, ndim, word, shape.pointer)
+            else:
+                made = new_array(slot, IntImm(INT32, ndim), IntImm(INT32, word), shape.pointer)
             if status is None:
                 self.attempt(made)
             else:

@@ -139,7 +139,11 @@ def require(condition: Expr, kind: str, message: str, *values: Expr) -> Stmt:
 
 def leave_unless_0(status: Expr) -> Stmt:
     """Leave the function if a call failed, which has registered its error."""
-    failed = not_equal(status, const(0, "int32"))
+    return leave_if(not_equal(status, const(0, "int32")))
+
+
+def leave_if(failed: Expr) -> Stmt:
+    """Leave the function where a call failed, which has registered its error."""
     return IfThenElse(failed, return_value(const(-1, "int32")))
 
 

@@ -10,11 +10,14 @@ from typing import Final, Literal
 
 from tilewright.error import LoweringError
 from tilewright.ir.convert import const
-from tilewright.ir.dtype import HANDLE, INT64, VOID, DType
+from tilewright.ir.dtype import HANDLE, INT32, INT64, VOID, DType
 from tilewright.ir.expr import Call, Expr, StringImm, Var
 from tilewright.ir.op import CallEffectKind, Op, register_op
 
-__all__ = ["DEVICE_MEMORY", "kernel_code", "launch_kernel"]
+__all__ = [
+    "DEVICE_MEMORY", "call_launcher", "device_beside", "kernel_code", "launch_kernel",
+    "new_device_array",
+]  # fmt: skip
 
 DEVICE_MEMORY: Final = "tir.device_memory"
 """An annotation of allocations: the device type whose memory they are, as DLPack counts types.
@@ -26,6 +29,7 @@ register_op("tir.launch_kernel", CallEffectKind.OPAQUE, vectorizable=False)
 register_op("tir.kernel_code", CallEffectKind.PURE, arity=2, vectorizable=False)
 # What `launch_kernel` becomes, with the address of its arguments.
 register_op("tir.launch_kernel_lowered", CallEffectKind.OPAQUE, arity=1, vectorizable=False)
+register_op("tir.call_launcher", CallEffectKind.OPAQUE, vectorizable=False)
 
 _AXES: Final = {
     **{f"blockIdx.{axis}": axis for axis in "xyz"},
@@ -53,6 +57,38 @@ def launch_kernel(
         StringImm(f"{parameters}:{axes}"),
     )
     return Call(VOID, Op.get("tir.launch_kernel"), (*known, *arguments, *extents.values()))
+
+
+def call_launcher(dtype: DType, name: str, *arguments: Expr) -> Expr:
+    """What a function of the launcher returns, such as ``tilewright_device_read``."""
+    return Call(dtype, Op.get("tir.call_launcher"), (StringImm(name), *arguments))
+
+
+def new_device_array(
+    slot: Expr, device_type: int, device: Expr, ndim: int, dtype_word: int, shape: Expr
+) -> Expr:
+    """Put a new array of a device into a slot; a status.
+
+    Args:
+        slot: the address of a ``TVMFFIAny``.
+        device_type: DLPack's number of the type of the device.
+        device: its number.
+        ndim: number of dimensions.
+        dtype_word: the dtype of the elements, as arrays have it in a word.
+        shape: the address of the extents, in int64.
+    """
+    numbers = (const(ndim, "int32"), const(dtype_word, "int32"))
+    kind = const(device_type, "int32")
+    return call_launcher(INT32, "tilewright_device_new_array", slot, kind, device, *numbers, shape)
+
+
+def device_beside(device_type: int, memory: Expr) -> Expr:
+    """The number of the device that memory is on, negative after an error.
+
+    A null pointer stands for the device that the host has chosen.
+    """
+    kind = const(device_type, "int32")
+    return call_launcher(INT64, "tilewright_device_beside", kind, memory)
 
 
 def kernel_code(field: Literal["key", "source", "image"], kernel: str) -> Expr:

@@ -105,6 +105,12 @@ def _launch_kernel(emitter: FunctionEmitter, call: Call) -> str:
     return _declare_and_call(emitter, "tilewright_launch", call, call.args)
 
 
+@emits("tir.call_launcher")
+def _call_launcher(emitter: FunctionEmitter, call: Call) -> str:
+    emitter.module.needs_launcher = True
+    return _declare_and_call(emitter, call.args[0].value, call, call.args[1:])  # type: ignore[attr-defined]
+
+
 # --- objects ---------------------------------------------------------------------------------
 
 
