@@ -36,7 +36,7 @@ def test_cuda():
     assert definition == (
         'extern "C" __global__ void __launch_bounds__(32) reverse_kernel'
         "(float* __restrict__ A, float* __restrict__ B) {\n"
-        "  __shared__ float row[32];\n"
+        "  __shared__ float row[32] __attribute__((aligned(16)));\n"
         "  const int32_t b = (int)blockIdx.x;  // of 4\n"
         "  const int32_t i = (int)threadIdx.x;  // of 32\n"
         "  row[i] = expf(A[b * 32 + i]);\n"

@@ -35,6 +35,7 @@ class Dialect(NamedTuple):
             language has these; ``{size}`` is in bytes.
         vector_value: a vector of given lanes.
         aligned: behind the declaration of memory at a multiple of ``{size}`` bytes.
+        shared_alignment: bytes at multiples of which memory of a block starts at least.
         copy_async: the source of helpers that copy into shared memory in the background.
         helpers: sources of helper functions, by name, where they differ from those of the host.
         keywords: names that programs cannot have.
@@ -59,6 +60,7 @@ class Dialect(NamedTuple):
     vector_structure: str
     vector_value: str
     aligned: str
+    shared_alignment: int
     copy_async: str
     helpers: Mapping[str, str]
     keywords: frozenset[str]
@@ -227,6 +229,7 @@ OPENCL: Final = Dialect(
     vector_structure="",
     vector_value="({type})({lanes})",
     aligned=_ALIGNED,
+    shared_alignment=1,
     copy_async=_COPY_AT_ONCE,
     helpers={"f16": _VLOAD_HALF},
     keywords=frozenset(
@@ -275,6 +278,7 @@ CUDA: Final = Dialect(
     vector_structure=f"struct {_ALIGNED} {{name}} {{{{ {{element}} {{lanes}}; }}}};\n",
     vector_value="{type}{{{lanes}}}",
     aligned=_ALIGNED,
+    shared_alignment=16,  # so that the compiler loads neighbours at once
     copy_async=_COPY_ASYNC,
     helpers={"f16": _HALF_INSTRUCTIONS, "bf16": _BFLOAT_INSTRUCTIONS},
     keywords=frozenset(

@@ -178,8 +178,9 @@ def _allocate(emitter: KernelEmitter, stmt: Allocate) -> None:
     size = max(math.prod(extent.value for extent in stmt.extents), 1)  # type: ignore[attr-defined]
     declaration = f"{emitter.memory_type(stmt.dtype)} {name}[{size}]"
     if owner_of(scope) is MemoryOwner.BLOCK:
-        alignment = emitter.alignments.get(stmt.buffer_var)
-        aligned = f" {emitter.dialect.aligned.format(size=alignment)}" if alignment else ""
+        least = emitter.dialect.shared_alignment
+        alignment = max(emitter.alignments.get(stmt.buffer_var, 1), least)
+        aligned = f" {emitter.dialect.aligned.format(size=alignment)}" if alignment > 1 else ""
         emitter.declarations.append(f"  {emitter.dialect.shared} {declaration}{aligned};")
     else:
         emitter.line(f"{declaration};")
