@@ -1,5 +1,7 @@
 """The default schedule of products for devices."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,6 +13,7 @@ from tilewright.schedule_rules import thread_rows
 from tilewright.schedule_rules.thread_products import Tile, tile_for
 from tilewright.target.accelerator import Accelerator
 
+TURING, AMPERE, H100 = "cuda -arch=sm_75", "cuda -arch=sm_80", "-multi_processor_count=132"
 extents = st.one_of(st.integers(8, 35), st.sampled_from([8, 16, 32]))
 
 
@@ -93,11 +96,21 @@ def test_sizes_that_are_not_known(rows):
 
 def test_operands_are_copied_and_read_by_vectors():
     for transposed in ((False, False), (False, True), (True, False), (True, True)):
-        source = sources(product_of(1024, 1024, 1024, transposed))
+        source = sources(product_of(1024, 1024, 1024, transposed), f"{TURING} {H100}")
         copies = source[source.index("__syncthreads") : source.rindex("__syncthreads")]
         assert copies.count("*(float4*)&a[") == copies.count("*(float4*)&b[") == 1
         result = source[source.rindex("for (") :]
         assert result.count("*(float4*)&T_matmul[") == 1
+
+
+@pytest.mark.parametrize(("transposed", "size"), [(False, 4), (True, 16)])
+def test_operands_are_on_the_way_while_threads_compute(transposed, size):
+    """Those whose rows become columns are copied one by one, others by vectors."""
+    source = sources(product_of(1000, 1000, 1000, (transposed, False)), f"{AMPERE} {H100}")
+    loop = source[source.index("tw_wait_copies(0)") : source.rindex("tw_wait_copies(0)")]
+    assert (loop.count("tw_copy_async("), loop.count("__syncthreads")) == (2, 1)
+    assert re.search(rf"tw_copy_async\(&a\w+\[.*\], &a\[.*\], {size}\);", loop)
+    assert re.search(r"tw_copy_async\(&b\w+\[.*\], &b\[.*\], 16\);", loop)
 
 
 @pytest.mark.parametrize(

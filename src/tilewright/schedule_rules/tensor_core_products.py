@@ -11,16 +11,16 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from tilewright.ir.expr import Expr
 from tilewright.schedule_rules.nest import DoesNotFitError, block_of, extent_of, plain_nest
-from tilewright.schedule_rules.thread_binding import VECTOR_BYTES, bind_blocks
+from tilewright.schedule_rules.thread_binding import VECTOR_BYTES, bind_blocks, copies_in_background
 from tilewright.schedule_rules.thread_products import Copy, Product, as_matrices
 from tilewright.target import Target
 from tilewright.target.accelerator import Accelerator, accelerator_of
+from tilewright.target.gpu import compute_capability
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
 
 UNIT: Final = 16
@@ -165,28 +165,24 @@ def tile_product_by_tensor_cores(sch: Schedule, block: BlockRV, target: Target) 
     tile = _tile_for(rows, columns, max(batch, 1), accelerator_of(target))
     tile = tile._replace(steps=STEPS if steps >= STEPS else UNIT)
     itemsize = accesses.loads[0].buffer.dtype.itemsize
-    most = _stages_for(tile, itemsize, accelerator_of(target)) if _copies_ahead(target) else 2
-    stages = min(most, -(-steps // tile.steps))
+    stages = min(_stages_for(tile, itemsize, target), -(-steps // tile.steps))
     copies, last = as_matrices(sch, block, accesses, product, tile, by_rows=True)
     _bind_warps(sch, block, copies, last, tile, instructions, stages)
 
 
-def _architecture(target: Target) -> int:
-    found = re.match(r"sm_(\d+)", target.arch)
-    return int(found[1]) if found else 75
+def _stages_for(tile: Tile, itemsize: int, target: Target) -> int:
+    """How many parts of the operands are in shared memory, or on the way, as far as there is any.
 
-
-def _copies_ahead(target: Target) -> bool:
-    """Whether the device of a target copies into shared memory in the background."""
-    return not target.arch or _architecture(target) >= MMA_ARCHITECTURE
-
-
-def _stages_for(tile: Tile, itemsize: int, device: Accelerator) -> int:
-    """For how many parts of the operands there is shared memory."""
+    Where all copies are done at once, two save every second barrier.
+    """
+    if not copies_in_background(target):
+        return 2
     own = VECTOR_BYTES // itemsize  # behind each row
     elements = tile.rows * (tile.steps + own) + tile.steps * (tile.columns + own)
     piece = math.prod(tile.warps) * UNIT * (PIECE + PIECE_PADDING) * 4
-    return max(2, min(STAGES, (device.shared_bytes - piece) // (elements * itemsize)))
+    return max(
+        2, min(STAGES, (accelerator_of(target).shared_bytes - piece) // (elements * itemsize))
+    )
 
 
 def _instructions_for(sch: Schedule, block: BlockRV, target: Target) -> Instructions:
@@ -197,10 +193,10 @@ def _instructions_for(sch: Schedule, block: BlockRV, target: Target) -> Instruct
     result = str(stmt.writes[0].buffer.dtype)
     operands = {str(r.buffer.dtype) for r in stmt.reads if r.buffer is not stmt.writes[0].buffer}
     known = UNITS.get((operands.pop(), result)) if len(operands) == 1 else None
-    if known is None or _architecture(target) < known[2]:
+    if known is None or compute_capability(target) < known[2]:
         raise DoesNotFitError("there are no tensor cores for its types")
     operand, result, _ = known
-    if operand.endswith("16") and _architecture(target) >= MMA_ARCHITECTURE:
+    if operand.endswith("16") and compute_capability(target) >= MMA_ARCHITECTURE:
         return Instructions("mma", operand, result, 8)
     return Instructions("wmma", operand, result, UNIT)
 

@@ -7,6 +7,7 @@ from typing import Final
 from tilewright.schedule_rules.nest import DoesNotFitError, block_of, extent_of, loops_by_iterator
 from tilewright.target import Target
 from tilewright.target.accelerator import accelerator_of
+from tilewright.target.gpu import compute_capability
 from tilewright.tir.expr import IterType
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
 
@@ -18,6 +19,14 @@ VECTOR_BYTES: Final = 16
 
 MOST_BLOCKS: Final = 65535
 """Maximum number of blocks of threads along y and z."""
+
+
+def copies_in_background(target: Target) -> bool:
+    """Whether a device copies into shared memory while threads compute.
+
+    Of a device whose architecture is not known, that is hoped: older ones copy at once.
+    """
+    return target.kind.name == "cuda" and (not target.arch or compute_capability(target) >= 80)
 
 
 def bind_loop(sch: Schedule, loop: LoopRV, target: Target, lanes: int = 1) -> LoopRV:

@@ -28,7 +28,12 @@ from tilewright.schedule_rules.nest import (
     plain_nest,
 )
 from tilewright.schedule_rules.operands import find_contraction
-from tilewright.schedule_rules.thread_binding import VECTOR_BYTES, bind_blocks, bind_reduction
+from tilewright.schedule_rules.thread_binding import (
+    VECTOR_BYTES,
+    bind_blocks,
+    bind_reduction,
+    copies_in_background,
+)
 from tilewright.target import Target
 from tilewright.target.accelerator import Accelerator, accelerator_of
 from tilewright.tir.index_map import IndexMap
@@ -163,7 +168,7 @@ def tile_product(sch: Schedule, block: BlockRV, target: Target) -> None:
     batch, rows, columns, _ = (_count(accesses, part) for part in product)
     tile = tile_for(rows, columns, batch, device)
     copies, result = as_matrices(sch, block, accesses, product, (*tile, STEPS))
-    _bind_tiles(sch, block, copies, result, tile)
+    _bind_tiles(sch, block, copies, result, tile, copies_in_background(target))
 
 
 def as_matrices(
@@ -341,9 +346,23 @@ def _pad(
 
 
 def _bind_tiles(
-    sch: Schedule, block: BlockRV, copies: Sequence[Copy], result: BlockRV, tile: Tile
+    sch: Schedule,
+    block: BlockRV,
+    copies: Sequence[Copy],
+    result: BlockRV,
+    tile: Tile,
+    in_background: bool,
 ) -> None:
-    """Give a product over rows, columns and steps its loops, perhaps with a batch around."""
+    """Give a product over rows, columns and steps its loops, perhaps with a batch around.
+
+    Args:
+        sch: the schedule.
+        block: the product.
+        copies: the blocks that copy its operands.
+        result: the block that stores its result.
+        tile: the tile of a block of threads.
+        in_background: whether operands of the next steps are copied while threads compute.
+    """
     *batch, i, j, k = sch.get_loops(block)
     by, vy, ty, i = _split_tile(sch, i, tile.rows)
     bx, vx, tx, j = _split_tile(sch, j, tile.columns)
@@ -364,9 +383,14 @@ def _bind_tiles(
     for loop in loops_inside(sch, result, tx)[-1:]:
         sch.vectorize(loop)
     for copy in copies:
+        if in_background and copy.is_along_steps:
+            copy.vector = 1  # elements go to different rows, each by a copy of its own
         _share(sch, copy, k)
     sch.decompose_reduction(block, k)
     sch.unroll(inner)
+    if in_background:
+        sch.annotate(k, "software_pipeline_stage", [0, 0, 1])
+        sch.annotate(k, "software_pipeline_async_stages", [0])
     # Last, since each step is proved again for all loops that are bound.
     bind_blocks(sch, [*batch, by, bx])
 

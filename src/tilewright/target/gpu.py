@@ -60,6 +60,12 @@ UNKNOWN: Final = 75
 """The one whose figures those of an unknown GPU are thought to be."""
 
 
+def compute_capability(target: Target) -> int:
+    """The compute capability that a target names, times ten; `UNKNOWN` if it names none."""
+    match = re.match(r"sm_(\d+)", target.arch)
+    return int(match[1]) if match else UNKNOWN
+
+
 def figures_of(target: Target) -> Gpu:
     """The figures of the GPU that a target describes.
 
@@ -67,8 +73,7 @@ def figures_of(target: Target) -> Gpu:
     that is known, with what other attributes say: `multi_processor_count`, `clock_rate_mhz`,
     `memory_bandwidth_gbps`, `l2_cache_size_bytes`, `registers_per_block` and `thread_warp_size`.
     """
-    match = re.match(r"sm_(\d+)", target.arch)
-    wanted = int(match[1]) if match else UNKNOWN
+    wanted = compute_capability(target)
     known = _ARCHITECTURES[max((n for n in _ARCHITECTURES if n <= wanted), default=UNKNOWN)]
     attrs = target.attrs
     return known._replace(
