@@ -58,7 +58,7 @@ def test_registers_are_estimated(name):
     cubin = nvrtc.compile_kernels(kernels(func).get_source(), "sm_80")
     (found,) = REGISTERS.findall(cubin)
     (kernel,) = kernel_uses(func)
-    assert abs(kernel.registers - int.from_bytes(found, "little")) <= 12
+    assert abs(kernel.registers - int.from_bytes(found, "little")) <= 24
 
 
 @requires_nvrtc
