@@ -41,7 +41,7 @@ class KernelUse(NamedTuple):
         name: of the kernel, or of the function and its number in it.
         threads: number of threads of a block by axis; `UNKNOWN` if it is no constant.
         virtual_threads: number of virtual threads of a thread.
-        shared_bytes: bytes of memory of a block.
+        shared_bytes: bytes of memory of a block, without those whose number a launch chooses.
         local_bytes: bytes of memory of a thread, in registers or not.
         vector_bytes: bytes of its widest access.
         registers: number of 32-bit registers of a thread, estimated.
@@ -291,8 +291,9 @@ class _Uses(Visitor):
         sizes = {MemoryOwner.BLOCK: 0, MemoryOwner.THREAD: 0}
         for allocation in self.allocations.values():
             owner = owner_of(storage_scope(allocation.buffer_var))
-            if owner in sizes:
-                sizes[owner] += _size(allocation)
+            size = _size(allocation)
+            if owner in sizes and not (owner is MemoryOwner.BLOCK and size >= UNKNOWN):
+                sizes[owner] += size
         return KernelUse(
             name,
             self.threads,

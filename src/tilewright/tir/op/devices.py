@@ -38,7 +38,11 @@ _AXES: Final = {
 
 
 def launch_kernel(
-    device_type: int, name: str, arguments: Sequence[Var], extents: Mapping[str, Expr]
+    device_type: int,
+    name: str,
+    arguments: Sequence[Var],
+    extents: Mapping[str, Expr],
+    shared: Expr | None = None,
 ) -> Expr:
     """Start a kernel of the module; for its effect only.
 
@@ -47,16 +51,18 @@ def launch_kernel(
         name: of the kernel.
         arguments: pointers and numbers.
         extents: of its axes, by their tags.
+        shared: number of bytes of memory of a block whose size is chosen here.
     """
     parameters = "".join(_letter(argument.dtype) for argument in arguments)
-    axes = "".join(_AXES[tag] for tag in extents)
+    axes = "".join(_AXES[tag] for tag in extents) + ("" if shared is None else "m")
+    numbers = (*extents.values(), *(() if shared is None else (shared,)))
     known = (
         const(device_type, "int64"),
         *(kernel_code(field, name) for field in ("key", "source", "image")),
         StringImm(name),
         StringImm(f"{parameters}:{axes}"),
     )
-    return Call(VOID, Op.get("tir.launch_kernel"), (*known, *arguments, *extents.values()))
+    return Call(VOID, Op.get("tir.launch_kernel"), (*known, *arguments, *numbers))
 
 
 def call_launcher(dtype: DType, name: str, *arguments: Expr) -> Expr:

@@ -49,6 +49,8 @@ WARP_INSTRUCTION = re.compile(
     r'asm volatile\("([^"]*)"\s*:\s*([^;:]*?)\s*(?::\s*([^;:]*?)\s*)?(?::\s*"memory"\s*)?\);'
 )
 """Instruction, results and operands of what the threads of a warp execute together."""
+DYNAMIC_MEMORY = 1 << 17
+"""The number of bytes that each block of threads has whose size a launch chooses."""
 WARP_OPERAND = re.compile(r'"[=+]?[rfl]"\(([^()]*)\)')
 Shape = ctypes.c_uint * 3
 UNWRITTEN = b"\xff"
@@ -270,13 +272,16 @@ class EmulatedCuda:
         return put(value, Int, 1024 if attribute == 0 else 0)
 
     def cuFuncSetAttribute(self, function: Pointer, attribute: Int, value: Int) -> Status:
+        assert attribute == 8  # the most dynamic shared memory
+        if value > self.attributes[97]:
+            return self.fail(Status.CUDA_ERROR_INVALID_VALUE, "invalid argument")
         return Status.CUDA_SUCCESS
 
     def cuLaunchKernel(
         self, function: Pointer, bx: Int, by: Int, bz: Int, tx: Int, ty: Int, tz: Int,
         shared: Int, stream: Pointer, arguments: Pointer, extra: Pointer,
     ) -> Status:  # fmt: skip
-        assert not shared
+        assert shared <= DYNAMIC_MEMORY
         assert not extra
         if max(by, bz) >= 1 << 16 or tx * ty * tz > self.attributes[1]:
             return self.fail(Status.CUDA_ERROR_INVALID_VALUE, "invalid argument")
@@ -369,6 +374,8 @@ def emulated_source(sources: Sequence[str]) -> str:
     for number, source in enumerate(sources):
         kernels = [f"EMULATED({name}, {number})" for name in KERNEL.findall(source)]
         text = source.replace('extern "C" ', "")  # names of other sources may be the same
+        text = text.replace("extern __shared__ uint8_t dynamic_memory[]",
+                            f"__shared__ uint8_t dynamic_memory[{DYNAMIC_MEMORY}]")  # fmt: skip
         text = INSTRUCTION.sub(emulated_instruction, text)
         text = WARP_INSTRUCTION.sub(emulated_warp_instruction, text)
         parts.append("\n".join([f"namespace source_{number} {{", text, *kernels, "}"]))

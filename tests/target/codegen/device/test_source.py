@@ -102,23 +102,6 @@ def test_the_number_of_threads_is_a_constant():
         tvm.build(main, target="opencl")
 
 
-def test_shared_memory_has_a_constant_size():
-    @T.prim_func
-    def main(a: T.handle, n: T.int32):
-        T.func_attr({"global_symbol": "main"})
-        A = T.match_buffer(a, (8, n))
-        for i in T.thread_binding(8, thread="threadIdx.x"):
-            row = T.allocate([n], "float32", "shared")
-            cells = T.Buffer((n,), data=row, scope="shared")
-            for j in range(n):
-                cells[j] = A[i, j]
-            for j in range(n):
-                A[i, j] = cells[n - 1 - j]
-
-    with pytest.raises(LoweringError, match="unknown number of bytes of shared memory"):
-        tvm.build(main, target="cuda")
-
-
 def test_assertions_stay_on_the_host():
     @T.prim_func
     def main(A: T.Buffer((8,), "float32")):

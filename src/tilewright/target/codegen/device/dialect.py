@@ -36,6 +36,9 @@ class Dialect(NamedTuple):
         vector_value: a vector of given lanes.
         aligned: behind the declaration of memory at a multiple of ``{size}`` bytes.
         shared_alignment: bytes at multiples of which memory of a block starts at least.
+        dynamic_parameter: the last parameter of kernels that have memory of a block whose size the
+            launch chooses; empty where `dynamic_declaration` stands for it.
+        dynamic_declaration: the declaration of this memory in a kernel.
         copy_async: the source of helpers that copy into shared memory in the background.
         helpers: sources of helper functions, by name, where they differ from those of the host.
         keywords: names that programs cannot have.
@@ -46,6 +49,8 @@ class Dialect(NamedTuple):
     kernel: str
     spaces: Mapping[str, str]
     shared: str
+    dynamic_parameter: str
+    dynamic_declaration: str
     restrict: str
     constant: str
     helper: str
@@ -84,6 +89,9 @@ typedef unsigned {long} uint64_t;
 #define UINT64_C(value) value##U{suffix}
 #define INT64_MIN (-INT64_C(9223372036854775807) - 1)
 """
+
+DYNAMIC_MEMORY: Final = "dynamic_memory"
+"""The memory of a block whose size the launch chooses."""
 
 _ALIGNED: Final = "__attribute__((aligned({size})))"
 _VECTORS: Final = {
@@ -211,6 +219,8 @@ OPENCL: Final = Dialect(
     kernel="__kernel __attribute__((reqd_work_group_size({shape}))) void",
     spaces={"global": "__global", "shared": "__local", "local": "__private", "warp": "__local"},
     shared="__local",
+    dynamic_parameter=f"__local uint8_t* {DYNAMIC_MEMORY}",
+    dynamic_declaration="",
     restrict="restrict",
     constant="__constant",
     helper="static inline",
@@ -255,6 +265,10 @@ CUDA: Final = Dialect(
     kernel='extern "C" __global__ void __launch_bounds__({threads})',
     spaces={},
     shared="__shared__",
+    dynamic_parameter="",
+    dynamic_declaration=(
+        f"extern __shared__ uint8_t {DYNAMIC_MEMORY}[] {_ALIGNED.format(size=128)};"
+    ),
     restrict="__restrict__",
     constant="static const",
     helper="static __device__ inline",

@@ -16,13 +16,14 @@ from tilewright.target.codegen.c.emitter import FunctionEmitter, Precedence, Tex
 from tilewright.target.codegen.c.emitter import emits as emits_c
 from tilewright.target.codegen.c.statements import initializer
 from tilewright.target.codegen.c.types import memory_type, value_type
-from tilewright.target.codegen.device.dialect import Dialect
+from tilewright.target.codegen.device.dialect import DYNAMIC_MEMORY, Dialect
 from tilewright.tir.buffer import storage_scope
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.memory_owner import MemoryOwner, owner_of
 from tilewright.tir.numerics import KERNELS
 from tilewright.tir.stmt import Allocate, AllocateConst, AssertStmt, AttrStmt, Stmt
 from tilewright.tir.transform.device.barriers import has_barriers
+from tilewright.tir.transform.device.dynamic_memory import is_dynamic, size_of
 from tilewright.tir.transform.device.fragments import tile_alignments
 from tilewright.tir.transform.device.thread_axes import THREADS, Axis, axes_and_body, is_axis
 from tilewright.tir.transform.device.vector_accesses import vector_sizes
@@ -55,7 +56,9 @@ class KernelEmitter(FunctionEmitter):
         self.dialect, self.target = dialect, dialect.name
         self.declarations: list[str] = []
         self.alignments: Mapping[Var, int] = {}
-        self.names.reserve(dialect.keywords | MATH | {"rsqrt", "rsqrtf"})
+        self._parts: list[str] = []
+        """The sizes of the parts so far of memory whose size is chosen by the launch."""
+        self.names.reserve(dialect.keywords | MATH | {"rsqrt", "rsqrtf", DYNAMIC_MEMORY})
 
     def library(self, name: str, dtype: DType, args: Sequence[Expr]) -> str:
         end = "" if dtype.bits == 64 else self.dialect.float_suffix
@@ -66,6 +69,18 @@ class KernelEmitter(FunctionEmitter):
 
     def pointer_type(self, pointer: Var, element: DType) -> str:
         return f"{self.dialect.space_of(storage_scope(pointer))}{self.memory_type(element)}*"
+
+    def part_of_memory(self, stmt: Allocate) -> str:
+        """The address of the next part of the memory that the launch gives to a block."""
+        place = " + ".join([DYNAMIC_MEMORY, *self._parts])
+        place = f"({place})" if self._parts else place
+        self._parts.append(self.code(size_of(stmt), Precedence.SUM))
+        return place
+
+    @property
+    def has_dynamic_memory(self) -> bool:
+        """Whether the launch has to give memory to each block."""
+        return bool(self._parts)
 
     def value_type(self, dtype: DType) -> str:
         return str(dtype) + "_t" if self.is_native(dtype) else value_type(dtype)
@@ -120,6 +135,11 @@ def write_kernel(name: str, func: PrimFunc, dialect: Dialect, helpers: dict[str,
         )
         emitter.analyzer.bind_range(axis.var, IntImm(axis.var.dtype, 0), axis.extent)
     emitter.statement(body)
+    if emitter.has_dynamic_memory:
+        if dialect.dynamic_declaration:
+            emitter.declarations.insert(0, f"  {dialect.dynamic_declaration}")
+        else:
+            parameters += f", {dialect.dynamic_parameter}"
     head = f"{kernel_head(axes, dialect)} {name}({parameters}) {{"
     return "\n".join([head, *emitter.declarations, *emitter.lines, "}"])
 
@@ -170,6 +190,11 @@ def _attribute(emitter: KernelEmitter, stmt: AttrStmt) -> None:
 @emits(Allocate)
 def _allocate(emitter: KernelEmitter, stmt: Allocate) -> None:
     scope, name = storage_scope(stmt.buffer_var), emitter.names.define(stmt.buffer_var)
+    if is_dynamic(stmt):
+        pointer = emitter.pointer_type(stmt.buffer_var, stmt.dtype)
+        emitter.line(f"{pointer} {name} = ({pointer}){emitter.part_of_memory(stmt)};")
+        emitter.statement(stmt.body)
+        return
     if not all(isinstance(extent, IntImm) for extent in stmt.extents):
         raise CodegenError(
             f"target {emitter.target}: memory inside of a kernel has a constant size, and that of "

@@ -38,6 +38,7 @@ from tilewright.tir.stmt import (
     Stmt,
 )
 from tilewright.tir.transform.device import LAUNCH_AXES
+from tilewright.tir.transform.device.dynamic_memory import dynamic_size
 from tilewright.tir.transform.device.thread_axes import axes_and_body, is_axis, with_body
 
 
@@ -118,7 +119,8 @@ class _Split(Rewriter):
         }
         self.kernels[GlobalVar(name)] = PrimFunc(tuple(params), kernel, None, {}, attrs)
         extents = {axis.tag: axis.extent for axis in axes}
-        return Evaluate(launch_kernel(self._device_type, name, params, extents))
+        shared = dynamic_size(name, kernel, mentioned)
+        return Evaluate(launch_kernel(self._device_type, name, params, extents, shared))
 
     # --- memory -----------------------------------------------------------------------------
 
