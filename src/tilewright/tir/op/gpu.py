@@ -6,6 +6,7 @@ They are opaque to every pass: the backends that know them emit them as they are
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import Parameter, Signature
 from typing import Final
 
 from tilewright.error import ArgumentError
@@ -91,6 +92,10 @@ def _intrinsic(name: str) -> Callable[..., Expr]:
         return Call(dtype, op, arguments)
 
     function.__name__ = function.__qualname__ = name
+    kind, empty = Parameter.POSITIONAL_OR_KEYWORD, Parameter.empty
+    function.__signature__ = Signature(
+        [Parameter(key, kind, default=optional.get(key, empty)) for key in names]
+    )
     function.__doc__ = f"The GPU intrinsic ``{name}({', '.join(names)})``."
     return function
 

@@ -17,6 +17,7 @@ from tilewright.target.codegen.device import (  # noqa: F401, emitters
     async_copies,
     atomics,
     halves,
+    ptx_calls,
     tensor_cores,
     vectors,
 )

@@ -202,11 +202,13 @@ def _allocate(emitter: KernelEmitter, stmt: Allocate) -> None:
         )
     size = max(math.prod(extent.value for extent in stmt.extents), 1)  # type: ignore[attr-defined]
     declaration = f"{emitter.memory_type(stmt.dtype)} {name}[{size}]"
-    if owner_of(scope) is MemoryOwner.BLOCK:
-        least = emitter.dialect.shared_alignment
-        alignment = max(emitter.alignments.get(stmt.buffer_var, 1), least)
-        aligned = f" {emitter.dialect.aligned.format(size=alignment)}" if alignment > 1 else ""
-        emitter.declarations.append(f"  {emitter.dialect.shared} {declaration}{aligned};")
+    is_shared = owner_of(scope) is MemoryOwner.BLOCK
+    least = emitter.dialect.shared_alignment if is_shared else 1
+    alignment = max(emitter.alignments.get(stmt.buffer_var, 1), least)
+    if alignment > 1:
+        declaration += f" {emitter.dialect.aligned.format(size=alignment)}"
+    if is_shared:
+        emitter.declarations.append(f"  {emitter.dialect.shared} {declaration};")
     else:
         emitter.line(f"{declaration};")
     emitter.statement(stmt.body)

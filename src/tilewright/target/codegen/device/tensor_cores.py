@@ -32,7 +32,7 @@ _MATRIX_BYTES: Final = 16
 """Bytes of a row of the matrices that ``ldmatrix`` loads."""
 
 
-class _Tile(NamedTuple):
+class Tile(NamedTuple):
     """What a helper function does.
 
     Attributes:
@@ -44,12 +44,12 @@ class _Tile(NamedTuple):
     dtypes: tuple[DType, ...]
 
     @staticmethod
-    def from_text(text: str) -> _Tile:
+    def from_text(text: str) -> Tile:
         """What the first argument of the instruction says."""
         words = text.split()
         count = 3 if words[0] == "multiply" else 1
         operation = TileOperation.from_text(" ".join(words[:-count]))
-        return _Tile(operation, tuple(map(DType, words[-count:])))
+        return Tile(operation, tuple(map(DType, words[-count:])))
 
     @property
     def shape(self) -> str:
@@ -87,7 +87,7 @@ def _tile_instruction(emitter: KernelEmitter, call: Call) -> Text:
         raise CodegenError(f"target {emitter.target}: there are no instructions for tiles")
     text, *arguments = call.args
     assert isinstance(text, StringImm)
-    tile = _Tile.from_text(text.value)
+    tile = Tile.from_text(text.value)
     emitter.helper(tile.name, _WRITERS[tile.operation.family, tile.operation.name](tile))
     codes = [_argument(emitter, argument) for argument in arguments]
     return Text(f"{tile.name}({', '.join(codes)})")
@@ -126,7 +126,7 @@ def _function(name: str, parameters: Sequence[str], *lines: str) -> str:
     return f"static inline void {name}({', '.join(parameters)}) {{\n{body}\n}}\n"
 
 
-def _wmma_load(tile: _Tile) -> str:
+def _wmma_load(tile: Tile) -> str:
     ((role, dtype),), (layout,) = tile.parts, tile.operation.layouts
     count = tile.count(role)
     name = f"wmma.load.{role}.sync.aligned.{layout}.{tile.shape}.{ptx_type(dtype, role)}"
@@ -139,7 +139,7 @@ def _wmma_load(tile: _Tile) -> str:
     )
 
 
-def _wmma_store(tile: _Tile) -> str:
+def _wmma_store(tile: Tile) -> str:
     ((role, dtype),), (layout,) = tile.parts, tile.operation.layouts
     count = tile.count(role)
     name = f"wmma.store.d.sync.aligned.{layout}.{tile.shape}.{ptx_type(dtype, role)}"
@@ -152,7 +152,8 @@ def _wmma_store(tile: _Tile) -> str:
     )
 
 
-def _multiply(tile: _Tile) -> str:
+def multiply_tiles(tile: Tile) -> str:
+    """The helper function that adds the product of two tiles to a third."""
     operation, counts = tile.operation, [tile.count(role) for role in "cab"]
     result, a, b = (ptx_type(dtype, role) for role, dtype in tile.parts)
     layouts = ".".join(operation.layouts)
@@ -175,7 +176,7 @@ def _multiply(tile: _Tile) -> str:
     )
 
 
-def _mma_load(tile: _Tile) -> str:
+def _mma_load(tile: Tile) -> str:
     """Matrices of 8 rows of 16 bytes, of which each thread gives the address of a row."""
     ((role, dtype),), (layout,) = tile.parts, tile.operation.layouts
     count, row = tile.count(role), _MATRIX_BYTES // dtype.itemsize
@@ -186,18 +187,35 @@ def _mma_load(tile: _Tile) -> str:
     place = f"threadIdx.x % {rows} * stride"
     if across > 1:
         place += f" + threadIdx.x / {rows} % {across} * {row}"
-    name = f"ldmatrix.sync.aligned.m8n8.x{count}{'.trans' if is_turned else ''}.b16"
     return _function(
         tile.name,
         [_pointer(role, dtype, "to"), "const void* tile", "int stride"],
         f"const void* row = (const char*)tile + ({place}) * {dtype.itemsize};",
+        *_ldmatrix(count, is_turned),
+    )
+
+
+def load_matrices(name: str, count: int, is_turned: bool) -> str:
+    """The helper function that loads matrices, of whose rows each thread gives the address of one.
+
+    Args:
+        name: of the function.
+        count: number of matrices.
+        is_turned: whether columns become rows.
+    """
+    return _function(name, ["uint32_t* to", "const void* row"], *_ldmatrix(count, is_turned))
+
+
+def _ldmatrix(count: int, is_turned: bool) -> tuple[str, ...]:
+    name = f"ldmatrix.sync.aligned.m8n8.x{count}{'.trans' if is_turned else ''}.b16"
+    return (
         f'asm volatile("{name} {_numbers(0, count)}, [%{count}];"',
         f"    : {_operands('=r', 'to', count)}",
         '    : "l"(row) : "memory");',
     )
 
 
-def _mma_store(tile: _Tile) -> str:
+def _mma_store(tile: Tile) -> str:
     """Each thread has two neighbours of a row, and two of the row 8 rows below."""
     ((role, dtype),), (layout,) = tile.parts, tile.operation.layouts
     is_packed = dtype.bits == 16
@@ -224,8 +242,8 @@ def _mma_store(tile: _Tile) -> str:
 _WRITERS: Final = {
     ("wmma", "load"): _wmma_load,
     ("wmma", "store"): _wmma_store,
-    ("wmma", "multiply"): _multiply,
+    ("wmma", "multiply"): multiply_tiles,
     ("mma", "load"): _mma_load,
     ("mma", "store"): _mma_store,
-    ("mma", "multiply"): _multiply,
+    ("mma", "multiply"): multiply_tiles,
 }

@@ -51,6 +51,9 @@ from tilewright.tir.tile_operations import TileOperation, tile_operation_of
 from tilewright.tir.transform.device.thread_axes import WARP, is_axis
 
 INSTRUCTION: Final = "tir.ptx_tile"
+CALLS: Final = ("tir.ptx_mma", "tir.ptx_ldmatrix")
+"""Instructions that programs call themselves, for memory that each thread has its part of."""
+
 ALIGNMENT: Final = 32
 """Bytes at multiples of which memory starts that has tiles."""
 
@@ -88,10 +91,14 @@ def tile_alignments(body: Stmt) -> dict[Var, int]:
     """Bytes at multiples of which memory starts that instructions access tiles of."""
     found: dict[Var, int] = {}
     for call in walk(body):
-        if isinstance(call, Call) and getattr(call.op, "name", "") == INSTRUCTION:
+        if isinstance(call, Call) and getattr(call.op, "name", "") in CALLS:
+            found |= {arg: ROW_ALIGNMENT for arg in call.args if isinstance(arg, Var)}
+        elif isinstance(call, Call) and getattr(call.op, "name", "") == INSTRUCTION:
             for pointer in call.args[1:]:
                 load = pointer.args[0] if isinstance(pointer, Call) else None
-                if isinstance(load, BufferLoad):
+                if not isinstance(load, BufferLoad):
+                    continue
+                if owner_of(load.buffer.scope()) is not MemoryOwner.THREAD:  # which is registers
                     found[load.buffer.data] = ALIGNMENT
     return found
 

@@ -13,7 +13,7 @@ from tilewright.tir.analysis.dependence.affine import Affine
 from tilewright.tir.analysis.dependence.example import VERBS, sample_point
 from tilewright.tir.analysis.dependence.solver import answers, limited, read_set
 from tilewright.tir.analysis.dependence.violation import NotProved
-from tilewright.tir.buffer import Buffer, BufferLoad
+from tilewright.tir.buffer import Buffer, BufferLoad, decl_buffer
 from tilewright.tir.memory_owner import MemoryOwner, owner_of
 from tilewright.tir.stmt import AttrStmt, BufferStore, For, IfThenElse, LetStmt, Stmt
 from tilewright.tir.tile_operations import tile_operation_of
@@ -123,7 +123,15 @@ class _Collector(Visitor):
                 self.visit(part)
             self._add(element.buffer, element.indices, True, is_atomic=True)
         else:
+            if getattr(call.op, "name", "") == "tir.ptx_ldmatrix":
+                self._add_loaded_matrices(call)
             self.visit_children(call)
+
+    def _add_loaded_matrices(self, call: Call) -> None:
+        """Somewhere in the memory that `call` has a pointer to, a warp reads."""
+        pointer = call.args[5]
+        if isinstance(pointer, Var):
+            self._add(decl_buffer((), call.dtype, data=pointer), (), False)
 
     def _branches(self, condition: Expr, yes: Node, no: Node | None) -> None:
         outer = self._conditions
