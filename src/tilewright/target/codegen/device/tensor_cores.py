@@ -126,29 +126,26 @@ def _function(name: str, parameters: Sequence[str], *lines: str) -> str:
     return f"static inline void {name}({', '.join(parameters)}) {{\n{body}\n}}\n"
 
 
-def _wmma_load(tile: Tile) -> str:
+def _wmma_memory(tile: Tile) -> str:
+    """Registers that are loaded from a tile, or stored to it."""
     ((role, dtype),), (layout,) = tile.parts, tile.operation.layouts
-    count = tile.count(role)
-    name = f"wmma.load.{role}.sync.aligned.{layout}.{tile.shape}.{ptx_type(dtype, role)}"
+    count, constraint = tile.count(role), _constraint(role, dtype)
+    places = [_numbers(0, count), f"[%{count}]"]
+    pointer, outputs, inputs = _pointer(role, dtype, "registers"), "", '"l"(tile), "r"(stride)'
+    if tile.operation.name == "load":
+        part, outputs, memory = role, _operands(f"={constraint}", "registers", count), "const void*"
+    else:
+        part, pointer, memory = "d", f"const {pointer}", "void*"
+        places.reverse()
+        inputs = f"{_operands(constraint, 'registers', count)}, {inputs}"
+    kind = f"{layout}.{tile.shape}.{ptx_type(dtype, role)}"
     return _function(
         tile.name,
-        [_pointer(role, dtype, "to"), "const void* tile", "int stride"],
-        f'asm volatile("{name} {_numbers(0, count)}, [%{count}], %{count + 1};"',
-        f"    : {_operands('=' + _constraint(role, dtype), 'to', count)}",
-        '    : "l"(tile), "r"(stride) : "memory");',
-    )
-
-
-def _wmma_store(tile: Tile) -> str:
-    ((role, dtype),), (layout,) = tile.parts, tile.operation.layouts
-    count = tile.count(role)
-    name = f"wmma.store.d.sync.aligned.{layout}.{tile.shape}.{ptx_type(dtype, role)}"
-    return _function(
-        tile.name,
-        [f"const {_pointer(role, dtype, 'from')}", "void* tile", "int stride"],
-        f'asm volatile("{name} [%{count}], {_numbers(0, count)}, %{count + 1};" :',
-        f"    : {_operands(_constraint(role, dtype), 'from', count)},",
-        '      "l"(tile), "r"(stride) : "memory");',
+        [pointer, f"{memory} tile", "int stride"],
+        f'asm volatile("wmma.{tile.operation.name}.{part}.sync.aligned.{kind} '
+        f'{", ".join(places)}, %{count + 1};"',
+        f"    : {outputs}",
+        f'    : {inputs} : "memory");',
     )
 
 
@@ -240,8 +237,8 @@ def _mma_store(tile: Tile) -> str:
 
 
 _WRITERS: Final = {
-    ("wmma", "load"): _wmma_load,
-    ("wmma", "store"): _wmma_store,
+    ("wmma", "load"): _wmma_memory,
+    ("wmma", "store"): _wmma_memory,
     ("wmma", "multiply"): multiply_tiles,
     ("mma", "load"): _mma_load,
     ("mma", "store"): _mma_store,
