@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 from tests.passes import lower
 from tests.tir.transform.programs import (
@@ -13,10 +14,12 @@ from tests.tir.transform.programs import (
     of_kind,
 )
 
+import tilewright as tvm
 from tilewright.ir.arithmetic import logical_and
 from tilewright.ir.convert import const
 from tilewright.ir.dtype import FLOAT32
 from tilewright.ir.op import Op
+from tilewright.script import tir as T
 from tilewright.tir import (
     Allocate,
     Broadcast,
@@ -323,3 +326,28 @@ def test_masks_of_nested_conditions_do_not_grow_without_bound():
     made = vectorize(lower(func), vector_bits=512)
     assert len(of_kind(made.body, BufferLoad)) < 200_000
     assert first_difference(func, made, runs=1) is None
+
+
+@T.prim_func
+def decides_by_its_own_memory(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    for v in T.vectorized(8):
+        with T.block("B"):
+            i = T.axis.spatial(8, v)
+            T.reads(A[i])
+            T.writes(B[i])
+            own = T.alloc_buffer((1,), "float32")
+            own[0] = A[i]
+            twice: T.float32 = own[0] * T.float32(2)
+            own[0] = T.float32(-1)
+            if A[i] > T.float32(3):
+                own[0] = twice
+            if own[0] > T.float32(0):
+                B[i] = own[0]
+            else:
+                B[i] = T.float32(0)
+
+
+def test_what_is_in_memory_of_a_lane_is_another_value_in_each():
+    a, b = np.arange(8, dtype="float32"), np.full(8, np.nan, "float32")
+    tvm.build(decides_by_its_own_memory, target="llvm")(a, b)
+    np.testing.assert_array_equal(b, np.where(a > 3, 2 * a, 0))

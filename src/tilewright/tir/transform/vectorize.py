@@ -194,7 +194,12 @@ class LaneStatements(NodeMethods):
         return hook(self, stmt)
 
     def _depends(self, node: Node) -> bool:
-        return any(var in self._varying for var in variables_of(node))
+        """Whether an expression has another value in each lane, or may have."""
+        return any(
+            part in self._varying
+            or (isinstance(part, BufferLoad) and part.buffer.data in self._private)
+            for part in walk(node)
+        )
 
     def _lanes(self, number: int, *, some: bool = False) -> LaneRewriter:
         """The lanes of a piece; with `some`, what is made of them runs only if one is on."""
