@@ -253,7 +253,7 @@ def _add_form(added: Terms, constant: int, scale: int, terms: Terms) -> int:
         if total:
             terms[key] = total
         else:
-            del terms[key]
+            terms.pop(key, None)
     return constant * scale
 
 
