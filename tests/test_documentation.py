@@ -25,8 +25,10 @@ from tilewright.transform import PassContext
 ROOT = Path(__file__).parents[1]
 FILES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 SCHEDULE = ROOT / "docs" / "schedule"
-RUN = [*FILES, SCHEDULE / "overview.md"]  # test_schedule_pages runs the pages of primitives
-LINKED = [*FILES, *sorted(SCHEDULE.glob("*.md"))]
+TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
+# test_schedule_pages runs the pages of primitives.
+RUN = [*FILES, *TUTORIALS, SCHEDULE / "overview.md"]
+LINKED = [*FILES, *TUTORIALS, *sorted(SCHEDULE.glob("*.md"))]
 BLOCK = re.compile(r"^```(?P<tag>[^\n]*)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)#:]+)(?:#[^)]*)?\)")
 
