@@ -28,7 +28,8 @@ SCHEDULE = ROOT / "docs" / "schedule"
 TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
 # test_schedule_pages runs the pages of primitives.
 RUN = [*FILES, *TUTORIALS, SCHEDULE / "overview.md"]
-LINKED = [*FILES, *TUTORIALS, *sorted(SCHEDULE.glob("*.md"))]
+CHINESE = sorted((ROOT / "docs" / "zh").rglob("*.md"))  # the Python of which is that of others
+LINKED = [*FILES, *TUTORIALS, *CHINESE, *sorted(SCHEDULE.glob("*.md"))]
 BLOCK = re.compile(r"^```(?P<tag>[^\n]*)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)#:]+)(?:#[^)]*)?\)")
 
