@@ -84,7 +84,8 @@ def main() -> None:
             times["te.Schedule" in str(measured.state.sch.trace)].append(min(result.costs))
         for is_own, costs in times.items():
             what = "of the rule" if is_own else "of the tuner"
-            print(f"{len(costs)} candidates {what}, the fastest took {min(costs) * 1e6:.0f} us")
+            fastest = f", the fastest took {min(costs) * 1e6:.0f} us" if costs else ""
+            print(f"{len(costs)} candidates {what}{fastest}")
         sch, args = task.apply_best(log)
 
     function = tvm.build(sch, args, task.target)

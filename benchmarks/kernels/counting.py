@@ -14,13 +14,14 @@ from typing import Final
 
 import tilewright as tvm
 from tilewright.driver.pipeline import for_backend
-from tilewright.ir.expr import IntImm
+from tilewright.ir.expr import Call, IntImm, const_int_value
 from tilewright.ir.module import IRModule
 from tilewright.ir.node import Node
 from tilewright.target.codegen.device.nvrtc import compile_kernels
 from tilewright.tir.buffer import BufferLoad, storage_scope
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import AttrStmt, BufferStore, For
+from tilewright.tir.transform.device.vector_accesses import CP_ASYNC
 
 REGISTERS: Final = 0x2F
 """``EIATTR_REGCOUNT``, the attribute of a kernel in the section ``.nv.info``."""
@@ -112,6 +113,8 @@ def _global_bytes(node: Node) -> int:
     if isinstance(node, (BufferLoad, BufferStore)) and storage_scope(node.buffer.data) == "global":
         dtype = node.dtype if isinstance(node, BufferLoad) else node.value.dtype
         total = dtype.itemsize
+    if isinstance(node, Call) and node.op is CP_ASYNC:
+        total = const_int_value(node.args[4]) or 0
     total += sum(map(_global_bytes, node.children()))
     if isinstance(node, AttrStmt) and node.attr_key == "thread_extent":
         return total * node.value.value

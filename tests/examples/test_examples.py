@@ -22,7 +22,7 @@ SHOWN = {
     ],
     "custom_sketch_rule.py": [
         "C.local = ...",
-        "candidates of the rule, the fastest took",
+        "candidates of the rule",
         "best one is correct",
     ],
     "tune_for_a_gpu.py": [

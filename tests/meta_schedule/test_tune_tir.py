@@ -106,8 +106,10 @@ def test_strategies_by_name(strategy, tmp_path):
         space=space, num_trials_per_iter=4, **paper_option(tmp_path),
     )  # fmt: skip
     trials = [r for r in database.get_all_tuning_records() if not r.supersedes]
-    assert len(trials) == len({record.candidate_key for record in trials}) == 8
-    assert [record.is_default for record in trials] == [True] + [False] * 7
+    assert len(trials) == len({record.candidate_key for record in trials})
+    # A descent is over where no neighbour is faster, which depends on the machine.
+    assert len(trials) == 8 or (strategy == "droplet" and 4 <= len(trials) < 8)
+    assert [record.is_default for record in trials] == [True] + [False] * (len(trials) - 1)
     best = min(r.mean_secs for r in trials)
     assert database.query_tuning_record(matmul, TARGET).mean_secs == best
 
