@@ -1,5 +1,6 @@
 """Blocks become loops, and the initialisation of a reduction goes to the right place."""
 
+import numpy as np
 import pytest
 from tests.passes import lower
 from tests.tir.transform.programs import (
@@ -18,6 +19,7 @@ from tests.tir.transform.programs import (
 
 from tilewright.error import LoweringError
 from tilewright.ir.convert import const
+from tilewright.script import tir as T
 from tilewright.tir import (
     Allocate,
     Block,
@@ -34,6 +36,7 @@ from tilewright.tir import (
     decl_buffer,
     seq,
 )
+from tilewright.tir.interpreter import interpret
 from tilewright.tir.transform.lower_blocks import lower_blocks
 
 
@@ -217,3 +220,38 @@ def test_memory_that_parallel_iterations_would_share_is_allocated_in_each(privat
     lowered = lower_blocks(function((A,), nest, allocated=[T])).body
     assert isinstance(lowered, For) is private
     assert isinstance(lowered.body, Allocate) is private
+
+
+def test_memory_of_an_iteration_is_not_for_the_initialisation_of_an_empty_reduction():
+    """A sum of nothing is 0; the buffer that each iteration has is not part of that."""
+
+    @T.prim_func
+    def sums(a: T.handle, total: T.Buffer((4,), "float32")):
+        n = T.int32()
+        A = T.match_buffer(a, (n, 4))
+        for k in range(n):
+            with T.block("iteration"):
+                vk = T.axis.reduce(n, k)
+                T.reads(A[vk, 0:4], total[0:4])
+                T.writes(total[0:4])
+                doubled = T.alloc_buffer((4,))
+                for j in range(4):
+                    with T.block("doubled"):
+                        v = T.axis.spatial(4, j)
+                        doubled[v] = A[vk, v] * T.float32(2)
+                for j in range(4):
+                    with T.block("total"):
+                        v = T.axis.spatial(4, j)
+                        T.axis.reduce(n, k)
+                        T.reads(doubled[v])
+                        T.writes(total[v])
+                        with T.init():
+                            total[v] = T.float32(0)
+                        total[v] = total[v] + doubled[v]
+
+    lowered = lower_blocks(sums)
+    assert len(of_kind(lowered.body, Allocate)) == 1
+    for count in (3, 0):
+        result = np.full(4, 9, "float32")
+        interpret(lowered, np.ones((count, 4), "float32"), result)
+        np.testing.assert_array_equal(result, 2.0 * count)

@@ -22,6 +22,7 @@ from tilewright.tir.expr import IterType
 from tilewright.tir.stmt import (
     AttrStmt,
     BlockRealize,
+    BufferStore,
     DeclBuffer,
     For,
     IfThenElse,
@@ -31,6 +32,8 @@ from tilewright.tir.stmt import (
     seq,
 )
 from tilewright.tir.substitute import substitute, variables_of
+from tilewright.tir.transform.analysis.memory_uses import Mentions
+from tilewright.tir.transform.building.statements import statements
 from tilewright.tir.transform.hoist_init import initial_predicate
 
 
@@ -50,6 +53,8 @@ class _Initialisation:
         self._along = along.loop_var
         self._loops = [along]
         self._spatial: set[Var] = set()
+        self._local: set[Var] = set()
+        """Memory of one iteration: where there is none, nothing is to be initialised."""
 
     def of(self, stmt: Stmt | None) -> Any:
         """The part of `stmt` that initialises elements; None if there is none."""
@@ -90,6 +95,9 @@ class _Initialisation:
         if realize.block.init is None:
             return self._of_outer_block(realize)
         block = realize.block
+        stores = [stmt for stmt in statements(block.init) if isinstance(stmt, BufferStore)]
+        if stores and all(store.buffer.data in self._local for store in stores):
+            return None
         bound = list(zip(block.iter_vars, realize.iter_values, strict=True))
         spatial = [pair for pair in bound if pair[0].iter_type is not IterType.COMM_REDUCE]
         reduced = [pair for pair in bound if pair[0].iter_type is IterType.COMM_REDUCE]
@@ -122,11 +130,14 @@ class _Initialisation:
         iterators = [iterator.var for iterator in realize.block.iter_vars]
         values = dict(zip(iterators, realize.iter_values, strict=True))
         block = substitute(realize.block.replace(iter_vars=()), values)
+        self._local.update(buffer.data for buffer in block.alloc_buffers)
         body = self.of(block.body)
         if body is None:
             return None
         predicate = self._predicate(realize, self._spatial)
-        block = block.replace(reads=(), writes=(), body=body)
+        used = Mentions()(body)
+        kept = tuple(buffer for buffer in block.alloc_buffers if buffer.data in used)
+        block = block.replace(reads=(), writes=(), alloc_buffers=kept, body=body)
         return realize.replace(iter_values=(), predicate=predicate, block=block)
 
     def _predicate(self, realize: BlockRealize, spatial: set[Var]) -> Expr:
