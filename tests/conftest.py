@@ -9,6 +9,6 @@ import hypothesis
 
 pytest_plugins = ["tests.budget", "tests.counts"]
 
-hypothesis.settings.register_profile("quick", max_examples=50, deadline=None)
+hypothesis.settings.register_profile("quick", max_examples=50, deadline=None, derandomize=True)
 hypothesis.settings.register_profile("thorough", max_examples=2000, deadline=None)
 hypothesis.settings.load_profile(os.environ.get("TILEWRIGHT_HYPOTHESIS", "quick"))

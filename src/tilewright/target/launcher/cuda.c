@@ -330,7 +330,12 @@ static int cuda_launch(struct Kind *kind, int32_t device, void *stream, void *fu
   if ((b[0] | b[1] | b[2] | t[0] | t[1] | t[2] | launch->shared) >> 32) {
     return report_start(kind, device, function, launch, CUDA_ERROR_INVALID_VALUE);
   }
-  if (launch->shared > FREE_SHARED_MEMORY) {
+  int32_t fixed = 0;
+  if (launch->shared) {
+    cuda(kind)->cuFuncGetAttribute(&fixed, FUNCTION_SHARED_SIZE_BYTES, function);
+  }
+  /* More than every device has must be asked for, and what the kernel declares counts, too. */
+  if (launch->shared && fixed + launch->shared > FREE_SHARED_MEMORY) {
     int32_t status = cuda(kind)->cuFuncSetAttribute(
         function, FUNCTION_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int32_t)launch->shared);
     if (status) return report_start(kind, device, function, launch, status);

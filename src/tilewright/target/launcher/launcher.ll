@@ -3802,244 +3802,257 @@ define internal i32 @opencl_find(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
 
 define internal i32 @opencl_launch(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   %6 = alloca i64, align 8
-  %7 = alloca [2 x i64], align 16
-  %8 = alloca i32, align 4
-  %9 = alloca ptr, align 8
-  %10 = alloca [4096 x i8], align 16
-  %11 = alloca i64, align 8
-  %12 = alloca [3 x i64], align 16
-  %13 = getelementptr inbounds nuw i8, ptr %0, i64 840
-  %14 = sext i32 %1 to i64
-  %15 = getelementptr inbounds %struct.Device, ptr %13, i64 %14
-  %16 = load ptr, ptr %15, align 8
-  %17 = getelementptr inbounds nuw i8, ptr %4, i64 8
-  %18 = getelementptr inbounds nuw i8, ptr %4, i64 16
-  %19 = getelementptr inbounds nuw i8, ptr %0, i64 680
-  %20 = getelementptr inbounds nuw i8, ptr %7, i64 8
-  %21 = getelementptr inbounds nuw i8, ptr %0, i64 728
-  br label %22
+  %7 = alloca i64, align 8
+  %8 = alloca [2 x i64], align 16
+  %9 = alloca i32, align 4
+  %10 = alloca ptr, align 8
+  %11 = alloca [4096 x i8], align 16
+  %12 = alloca i64, align 8
+  %13 = alloca [3 x i64], align 16
+  %14 = getelementptr inbounds nuw i8, ptr %0, i64 840
+  %15 = sext i32 %1 to i64
+  %16 = getelementptr inbounds %struct.Device, ptr %14, i64 %15
+  %17 = load ptr, ptr %16, align 8
+  %18 = getelementptr inbounds nuw i8, ptr %4, i64 8
+  %19 = getelementptr inbounds nuw i8, ptr %4, i64 16
+  %20 = getelementptr inbounds nuw i8, ptr %0, i64 680
+  %21 = getelementptr inbounds nuw i8, ptr %8, i64 8
+  %22 = getelementptr inbounds nuw i8, ptr %0, i64 728
+  br label %23
 
-22:
-  %23 = phi i32 [ 0, %5 ], [ %116, %115 ]
-  %24 = load ptr, ptr %17, align 8
-  %25 = zext i32 %23 to i64
-  %26 = getelementptr inbounds nuw i8, ptr %24, i64 %25
-  %27 = load i8, ptr %26, align 1
-  switch i8 %27, label %28 [
-    i8 0, label %117
-    i8 58, label %117
+23:
+  %24 = phi i32 [ 0, %5 ], [ %117, %116 ]
+  %25 = load ptr, ptr %18, align 8
+  %26 = zext i32 %24 to i64
+  %27 = getelementptr inbounds nuw i8, ptr %25, i64 %26
+  %28 = load i8, ptr %27, align 1
+  switch i8 %28, label %29 [
+    i8 0, label %118
+    i8 58, label %118
   ]
 
-28:
-  store i32 0, ptr %8, align 4
-  %29 = load i8, ptr %26, align 1
-  %30 = icmp eq i8 %29, 112
-  br i1 %30, label %31, label %104
+29:
+  store i32 0, ptr %9, align 4
+  %30 = load i8, ptr %27, align 1
+  %31 = icmp eq i8 %30, 112
+  br i1 %31, label %32, label %105
 
-31:
-  %32 = load ptr, ptr %18, align 8
-  %33 = getelementptr inbounds nuw %struct.TilewrightValue, ptr %32, i64 %25
-  %34 = getelementptr inbounds nuw i8, ptr %33, i64 8
-  %35 = load i64, ptr %34, align 8
-  %36 = call fastcc ptr @block_of(ptr %0, i64 %35)
-  store ptr null, ptr %9, align 8
-  %37 = icmp eq i64 %35, 0
-  br i1 %37, label %99, label %38
+32:
+  %33 = load ptr, ptr %19, align 8
+  %34 = getelementptr inbounds nuw %struct.TilewrightValue, ptr %33, i64 %26
+  %35 = getelementptr inbounds nuw i8, ptr %34, i64 8
+  %36 = load i64, ptr %35, align 8
+  %37 = call fastcc ptr @block_of(ptr %0, i64 %36)
+  store ptr null, ptr %10, align 8
+  %38 = icmp eq i64 %36, 0
+  br i1 %38, label %100, label %39
 
-38:
-  %39 = icmp eq ptr %36, null
-  br i1 %39, label %40, label %42
+39:
+  %40 = icmp eq ptr %37, null
+  br i1 %40, label %41, label %43
 
-40:
-  %41 = call i32 @opencl_device_of(ptr poison, i64 %35, ptr poison)
-  br label %114
+41:
+  %42 = call i32 @opencl_device_of(ptr poison, i64 %36, ptr poison)
+  br label %115
 
-42:
-  %43 = load i64, ptr %36, align 8
-  %44 = sub i64 %35, %43
-  %45 = icmp eq i64 %35, %43
-  br i1 %45, label %46, label %48
+43:
+  %44 = load i64, ptr %37, align 8
+  %45 = sub i64 %36, %44
+  %46 = icmp eq i64 %36, %44
+  br i1 %46, label %47, label %49
 
-46:
-  %47 = getelementptr inbounds nuw i8, ptr %36, i64 32
-  br label %79
+47:
+  %48 = getelementptr inbounds nuw i8, ptr %37, i64 32
+  br label %80
 
-48:
-  %49 = getelementptr inbounds nuw i8, ptr %36, i64 40
-  %50 = load ptr, ptr %49, align 8
-  %51 = icmp eq ptr %50, null
-  br i1 %51, label %62, label %52
+49:
+  %50 = getelementptr inbounds nuw i8, ptr %37, i64 40
+  %51 = load ptr, ptr %50, align 8
+  %52 = icmp eq ptr %51, null
+  br i1 %52, label %63, label %53
 
-52:
-  %53 = phi ptr [ %58, %56 ], [ %50, %48 ]
-  %54 = load i64, ptr %53, align 8
-  %55 = icmp eq i64 %54, %44
-  br i1 %55, label %60, label %56
+53:
+  %54 = phi ptr [ %59, %57 ], [ %51, %49 ]
+  %55 = load i64, ptr %54, align 8
+  %56 = icmp eq i64 %55, %45
+  br i1 %56, label %61, label %57
 
-56:
-  %57 = getelementptr inbounds nuw i8, ptr %53, i64 16
-  %58 = load ptr, ptr %57, align 8
-  %59 = icmp eq ptr %58, null
-  br i1 %59, label %62, label %52
+57:
+  %58 = getelementptr inbounds nuw i8, ptr %54, i64 16
+  %59 = load ptr, ptr %58, align 8
+  %60 = icmp eq ptr %59, null
+  br i1 %60, label %63, label %53
 
-60:
-  %61 = getelementptr inbounds nuw i8, ptr %53, i64 8
-  br label %79
+61:
+  %62 = getelementptr inbounds nuw i8, ptr %54, i64 8
+  br label %80
 
-62:
-  store i64 %44, ptr %7, align 16
-  %63 = getelementptr inbounds nuw i8, ptr %36, i64 8
-  %64 = load i64, ptr %63, align 8
-  %65 = sub i64 %64, %44
-  store i64 %65, ptr %20, align 8
-  %66 = load ptr, ptr %21, align 8
-  %67 = getelementptr inbounds nuw i8, ptr %36, i64 32
-  %68 = load ptr, ptr %67, align 8
-  %69 = call ptr %66(ptr %68, i64 1, i32 4640, ptr %7, ptr %8)
-  %70 = load i32, ptr %8, align 4
-  %71 = icmp eq i32 %70, 0
-  br i1 %71, label %72, label %85
+63:
+  store i64 %45, ptr %8, align 16
+  %64 = getelementptr inbounds nuw i8, ptr %37, i64 8
+  %65 = load i64, ptr %64, align 8
+  %66 = sub i64 %65, %45
+  store i64 %66, ptr %21, align 8
+  %67 = load ptr, ptr %22, align 8
+  %68 = getelementptr inbounds nuw i8, ptr %37, i64 32
+  %69 = load ptr, ptr %68, align 8
+  %70 = call ptr %67(ptr %69, i64 1, i32 4640, ptr %8, ptr %9)
+  %71 = load i32, ptr %9, align 4
+  %72 = icmp eq i32 %71, 0
+  br i1 %72, label %73, label %86
 
-72:
-  %73 = call ptr @calloc(i64 1, i64 24)
-  %74 = icmp eq ptr %73, null
-  br i1 %74, label %82, label %75
+73:
+  %74 = call ptr @calloc(i64 1, i64 24)
+  %75 = icmp eq ptr %74, null
+  br i1 %75, label %83, label %76
 
-75:
-  %76 = load ptr, ptr %49, align 8
-  store i64 %44, ptr %73, align 8
-  %77 = getelementptr inbounds nuw i8, ptr %73, i64 8
-  store ptr %69, ptr %77, align 8
-  %78 = getelementptr inbounds nuw i8, ptr %73, i64 16
-  store ptr %76, ptr %78, align 8
-  store ptr %73, ptr %49, align 8
-  br label %82
+76:
+  %77 = load ptr, ptr %50, align 8
+  store i64 %45, ptr %74, align 8
+  %78 = getelementptr inbounds nuw i8, ptr %74, i64 8
+  store ptr %70, ptr %78, align 8
+  %79 = getelementptr inbounds nuw i8, ptr %74, i64 16
+  store ptr %77, ptr %79, align 8
+  store ptr %74, ptr %50, align 8
+  br label %83
 
-79:
-  %80 = phi ptr [ %47, %46 ], [ %61, %60 ]
-  %81 = load ptr, ptr %80, align 8
-  store ptr %81, ptr %9, align 8
-  br label %99
+80:
+  %81 = phi ptr [ %48, %47 ], [ %62, %61 ]
+  %82 = load ptr, ptr %81, align 8
+  store ptr %82, ptr %10, align 8
+  br label %100
 
-82:
-  %83 = phi ptr [ null, %72 ], [ %69, %75 ]
-  %84 = load i32, ptr %8, align 4
-  br label %85
+83:
+  %84 = phi ptr [ null, %73 ], [ %70, %76 ]
+  %85 = load i32, ptr %9, align 4
+  br label %86
 
-85:
-  %86 = phi i32 [ %84, %82 ], [ %70, %62 ]
-  %87 = phi ptr [ %83, %82 ], [ null, %62 ]
-  store ptr %87, ptr %9, align 8
-  switch i32 %86, label %102 [
-    i32 -13, label %88
-    i32 0, label %99
+86:
+  %87 = phi i32 [ %85, %83 ], [ %71, %63 ]
+  %88 = phi ptr [ %84, %83 ], [ null, %63 ]
+  store ptr %88, ptr %10, align 8
+  switch i32 %87, label %103 [
+    i32 -13, label %89
+    i32 0, label %100
   ]
 
-88:
-  store i64 0, ptr %6, align 8
-  %89 = getelementptr inbounds nuw i8, ptr %0, i64 536
-  %90 = load ptr, ptr %89, align 8
-  %91 = call i32 %90(ptr %16, i32 4121, i64 8, ptr %6, ptr null)
-  %92 = load i64, ptr %6, align 8
-  %93 = load ptr, ptr %4, align 8
-  %94 = add i32 %23, 1
-  %95 = load i64, ptr %36, align 8
-  %96 = sub i64 %35, %95
-  %97 = lshr i64 %92, 3
-  %98 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %10, i64 4096, ptr @.str.67, ptr %93, i32 %94, i64 %96, i64 %97)
-  call fastcc void @report(ptr @.str.4, ptr %10)
-  br label %114
+89:
+  store i64 0, ptr %7, align 8
+  %90 = getelementptr inbounds nuw i8, ptr %0, i64 536
+  %91 = load ptr, ptr %90, align 8
+  %92 = call i32 %91(ptr %17, i32 4121, i64 8, ptr %7, ptr null)
+  %93 = load i64, ptr %7, align 8
+  %94 = load ptr, ptr %4, align 8
+  %95 = add i32 %24, 1
+  %96 = load i64, ptr %37, align 8
+  %97 = sub i64 %36, %96
+  %98 = lshr i64 %93, 3
+  %99 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %11, i64 4096, ptr @.str.67, ptr %94, i32 %95, i64 %97, i64 %98)
+  call fastcc void @report(ptr @.str.4, ptr %11)
+  br label %115
 
-99:
-  %100 = load ptr, ptr %19, align 8
-  %101 = call i32 %100(ptr %3, i32 %23, i64 8, ptr %9)
-  br label %102
+100:
+  %101 = load ptr, ptr %20, align 8
+  %102 = call i32 %101(ptr %3, i32 %24, i64 8, ptr %10)
+  br label %103
 
-102:
-  %103 = phi i32 [ %101, %99 ], [ %86, %85 ]
-  store i32 %103, ptr %8, align 4
-  br label %110
+103:
+  %104 = phi i32 [ %102, %100 ], [ %87, %86 ]
+  store i32 %104, ptr %9, align 4
+  br label %111
 
-104:
-  %105 = load ptr, ptr %18, align 8
-  %106 = getelementptr inbounds nuw %struct.TilewrightValue, ptr %105, i64 %25
-  %107 = call fastcc i64 @number_of(i8 %29, ptr %106, ptr %11)
-  %108 = load ptr, ptr %19, align 8
-  %109 = call i32 %108(ptr %3, i32 %23, i64 %107, ptr %11)
-  store i32 %109, ptr %8, align 4
-  br label %110
+105:
+  %106 = load ptr, ptr %19, align 8
+  %107 = getelementptr inbounds nuw %struct.TilewrightValue, ptr %106, i64 %26
+  %108 = call fastcc i64 @number_of(i8 %30, ptr %107, ptr %12)
+  %109 = load ptr, ptr %20, align 8
+  %110 = call i32 %109(ptr %3, i32 %24, i64 %108, ptr %12)
+  store i32 %110, ptr %9, align 4
+  br label %111
 
-110:
-  %111 = phi i32 [ %103, %102 ], [ %109, %104 ]
-  %112 = icmp eq i32 %111, 0
-  br i1 %112, label %115, label %113
-
-113:
-  call fastcc void @report_launch(ptr %0, i32 %1, ptr %3, ptr %4, ptr @.str.46, i32 %111)
-  br label %147
+111:
+  %112 = phi i32 [ %104, %103 ], [ %110, %105 ]
+  %113 = icmp eq i32 %112, 0
+  br i1 %113, label %116, label %114
 
 114:
-  br label %147
+  call fastcc void @report_launch(ptr %0, i32 %1, ptr %3, ptr %4, ptr @.str.46, i32 %112)
+  br label %157
 
 115:
-  %116 = add i32 %23, 1
-  br label %22
+  br label %157
 
-117:
-  %118 = getelementptr inbounds nuw i8, ptr %4, i64 72
-  %119 = load i64, ptr %118, align 8
-  %120 = icmp eq i64 %119, 0
-  br i1 %120, label %126, label %121
+116:
+  %117 = add i32 %24, 1
+  br label %23
 
-121:
-  %122 = load ptr, ptr %19, align 8
-  %123 = call i32 %122(ptr %3, i32 %23, i64 %119, ptr null)
-  %124 = icmp eq i32 %123, 0
-  br i1 %124, label %126, label %125
+118:
+  %119 = getelementptr inbounds nuw i8, ptr %4, i64 72
+  %120 = load i64, ptr %119, align 8
+  %121 = icmp eq i64 %120, 0
+  br i1 %121, label %136, label %122
 
-125:
-  call fastcc void @report_launch(ptr %0, i32 %1, ptr %3, ptr %4, ptr @.str.46, i32 %123)
-  br label %148
-
-126:
-  %127 = getelementptr inbounds nuw i8, ptr %4, i64 24
-  %128 = getelementptr inbounds nuw i8, ptr %4, i64 48
-  br label %134
+122:
+  %123 = load ptr, ptr %16, align 8
+  store i64 0, ptr %6, align 8
+  %124 = getelementptr inbounds nuw i8, ptr %0, i64 536
+  %125 = load ptr, ptr %124, align 8
+  %126 = call i32 %125(ptr %123, i32 4131, i64 8, ptr %6, ptr null)
+  %127 = load i64, ptr %6, align 8
+  %128 = icmp ugt i64 %120, %127
+  br i1 %128, label %134, label %129
 
 129:
-  %130 = getelementptr inbounds nuw i8, ptr %0, i64 696
-  %131 = load ptr, ptr %130, align 8
-  %132 = call i32 %131(ptr %2, ptr %3, i32 3, ptr null, ptr %12, ptr %128, i32 0, ptr null, ptr null)
+  %130 = load ptr, ptr %20, align 8
+  %131 = load i64, ptr %119, align 8
+  %132 = call i32 %130(ptr %3, i32 %24, i64 %131, ptr null)
   %133 = icmp eq i32 %132, 0
-  br i1 %133, label %145, label %144
+  br i1 %133, label %136, label %134
 
 134:
-  %135 = phi i64 [ 0, %126 ], [ %142, %134 ]
-  %136 = getelementptr inbounds nuw i64, ptr %127, i64 %135
-  %137 = load i64, ptr %136, align 8
-  %138 = getelementptr inbounds nuw i64, ptr %128, i64 %135
-  %139 = load i64, ptr %138, align 8
-  %140 = mul i64 %139, %137
-  %141 = getelementptr inbounds nuw i64, ptr %12, i64 %135
-  store i64 %140, ptr %141, align 8
-  %142 = add nuw nsw i64 %135, 1
-  %143 = icmp eq i64 %142, 3
-  br i1 %143, label %129, label %134
+  %135 = phi i32 [ %132, %129 ], [ -5, %122 ]
+  call fastcc void @report_launch(ptr %0, i32 %1, ptr %3, ptr %4, ptr @.str.46, i32 %135)
+  br label %158
+
+136:
+  %137 = getelementptr inbounds nuw i8, ptr %4, i64 24
+  %138 = getelementptr inbounds nuw i8, ptr %4, i64 48
+  br label %144
+
+139:
+  %140 = getelementptr inbounds nuw i8, ptr %0, i64 696
+  %141 = load ptr, ptr %140, align 8
+  %142 = call i32 %141(ptr %2, ptr %3, i32 3, ptr null, ptr %13, ptr %138, i32 0, ptr null, ptr null)
+  %143 = icmp eq i32 %142, 0
+  br i1 %143, label %155, label %154
 
 144:
-  call fastcc void @report_launch(ptr %0, i32 %1, ptr %3, ptr %4, ptr @.str.48, i32 %132)
-  br label %145
+  %145 = phi i64 [ 0, %136 ], [ %152, %144 ]
+  %146 = getelementptr inbounds nuw i64, ptr %137, i64 %145
+  %147 = load i64, ptr %146, align 8
+  %148 = getelementptr inbounds nuw i64, ptr %138, i64 %145
+  %149 = load i64, ptr %148, align 8
+  %150 = mul i64 %149, %147
+  %151 = getelementptr inbounds nuw i64, ptr %13, i64 %145
+  store i64 %150, ptr %151, align 8
+  %152 = add nuw nsw i64 %145, 1
+  %153 = icmp eq i64 %152, 3
+  br i1 %153, label %139, label %144
 
-145:
-  %146 = phi i32 [ -1, %144 ], [ 0, %129 ]
-  br label %148
+154:
+  call fastcc void @report_launch(ptr %0, i32 %1, ptr %3, ptr %4, ptr @.str.48, i32 %142)
+  br label %155
 
-147:
-  br label %148
+155:
+  %156 = phi i32 [ -1, %154 ], [ 0, %139 ]
+  br label %158
 
-148:
-  %149 = phi i32 [ -1, %147 ], [ %146, %145 ], [ -1, %125 ]
-  ret i32 %149
+157:
+  br label %158
+
+158:
+  %159 = phi i32 [ -1, %157 ], [ %156, %155 ], [ -1, %134 ]
+  ret i32 %159
 }
 
 define internal i32 @opencl_property(ptr %0, i32 %1, i32 %2, ptr %3) {
@@ -4362,65 +4375,77 @@ define internal fastcc void @report_launch(ptr %0, i32 %1, ptr %2, ptr %3, ptr %
   %34 = call i32 %33(ptr %2, ptr %16, i32 4528, i64 8, ptr %9, ptr null)
   %35 = load ptr, ptr %32, align 8
   %36 = call i32 %35(ptr %2, ptr %16, i32 4530, i64 8, ptr %10, ptr null)
-  call void @llvm.memset.p0.i64(ptr align 16 %11, i8 0, i64 200, i1 false)
   %37 = load i64, ptr %10, align 8
-  %38 = icmp ugt i64 %37, %28
-  br i1 %38, label %39, label %41
-
-39:
-  %40 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %11, i64 200, ptr @.str.68, i64 %37, i64 %28)
-  br label %52
+  %38 = getelementptr inbounds nuw i8, ptr %3, i64 72
+  %39 = load i64, ptr %38, align 8
+  %40 = icmp ult i64 %37, %39
+  br i1 %40, label %41, label %43
 
 41:
-  %42 = icmp ugt i64 %24, %31
-  br i1 %42, label %43, label %45
+  %42 = add i64 %39, %37
+  store i64 %42, ptr %10, align 8
+  br label %43
 
 43:
-  %44 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %11, i64 200, ptr @.str.69, i64 %24, i64 %31)
-  br label %52
+  %44 = phi i64 [ %42, %41 ], [ %37, %6 ]
+  call void @llvm.memset.p0.i64(ptr align 16 %11, i8 0, i64 200, i1 false)
+  %45 = icmp ugt i64 %44, %28
+  br i1 %45, label %46, label %48
 
-45:
-  %46 = load i64, ptr %9, align 8
-  %47 = icmp ne i64 %46, 0
-  %48 = icmp ugt i64 %24, %46
-  %49 = select i1 %47, i1 %48, i1 false
+46:
+  %47 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %11, i64 200, ptr @.str.68, i64 %44, i64 %28)
+  br label %59
+
+48:
+  %49 = icmp ugt i64 %24, %31
   br i1 %49, label %50, label %52
 
 50:
-  %51 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %11, i64 200, ptr @.str.70, i64 %24, i64 %46)
-  br label %52
+  %51 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %11, i64 200, ptr @.str.69, i64 %24, i64 %31)
+  br label %59
 
 52:
-  %53 = load ptr, ptr %3, align 8
-  %54 = getelementptr inbounds nuw i8, ptr %3, i64 24
-  %55 = load i64, ptr %54, align 8
-  %56 = getelementptr inbounds nuw i8, ptr %3, i64 32
-  %57 = load i64, ptr %56, align 8
-  %58 = getelementptr inbounds nuw i8, ptr %3, i64 40
-  %59 = load i64, ptr %58, align 8
-  %60 = load i64, ptr %17, align 8
-  %61 = load i64, ptr %19, align 8
-  %62 = load i64, ptr %22, align 8
-  %63 = icmp ugt i32 %5, -15
-  br i1 %63, label %67, label %64
+  %53 = load i64, ptr %9, align 8
+  %54 = icmp ne i64 %53, 0
+  %55 = icmp ugt i64 %24, %53
+  %56 = select i1 %54, i1 %55, i1 false
+  br i1 %56, label %57, label %59
 
-64:
-  %65 = add i32 %5, 63
-  %66 = icmp ult i32 %65, 34
-  br i1 %66, label %67, label %74
+57:
+  %58 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %11, i64 200, ptr @.str.70, i64 %24, i64 %53)
+  br label %59
 
-67:
-  %68 = phi i32 [ 0, %52 ], [ -30, %64 ]
-  %69 = phi ptr [ @OPENCL_ERRORS, %52 ], [ @OPENCL_INVALID, %64 ]
-  %70 = sub nsw i32 %68, %5
-  %71 = zext nneg i32 %70 to i64
-  %72 = getelementptr inbounds nuw ptr, ptr %69, i64 %71
-  %73 = load ptr, ptr %72, align 8
-  br label %74
+59:
+  %60 = load ptr, ptr %3, align 8
+  %61 = getelementptr inbounds nuw i8, ptr %3, i64 24
+  %62 = load i64, ptr %61, align 8
+  %63 = getelementptr inbounds nuw i8, ptr %3, i64 32
+  %64 = load i64, ptr %63, align 8
+  %65 = getelementptr inbounds nuw i8, ptr %3, i64 40
+  %66 = load i64, ptr %65, align 8
+  %67 = load i64, ptr %17, align 8
+  %68 = load i64, ptr %19, align 8
+  %69 = load i64, ptr %22, align 8
+  %70 = icmp ugt i32 %5, -15
+  br i1 %70, label %74, label %71
+
+71:
+  %72 = add i32 %5, 63
+  %73 = icmp ult i32 %72, 34
+  br i1 %73, label %74, label %81
 
 74:
-  %75 = phi ptr [ @.str.128, %64 ], [ %73, %67 ]
-  %76 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 4096, ptr @.str.71, ptr %53, i64 %55, i64 %57, i64 %59, i64 %60, i64 %61, i64 %62, ptr %4, ptr %75, i32 %5, ptr %11)
+  %75 = phi i32 [ 0, %59 ], [ -30, %71 ]
+  %76 = phi ptr [ @OPENCL_ERRORS, %59 ], [ @OPENCL_INVALID, %71 ]
+  %77 = sub nsw i32 %75, %5
+  %78 = zext nneg i32 %77 to i64
+  %79 = getelementptr inbounds nuw ptr, ptr %76, i64 %78
+  %80 = load ptr, ptr %79, align 8
+  br label %81
+
+81:
+  %82 = phi ptr [ @.str.128, %71 ], [ %80, %74 ]
+  %83 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 4096, ptr @.str.71, ptr %60, i64 %62, i64 %64, i64 %66, i64 %67, i64 %68, i64 %69, ptr %4, ptr %82, i32 %5, ptr %11)
   call fastcc void @report(ptr @.str.4, ptr %12)
   ret void
 }
@@ -5164,137 +5189,144 @@ define internal i32 @cuda_launch(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   %6 = alloca [1024 x i64], align 16
   %7 = alloca [1024 x ptr], align 16
   %8 = alloca [4096 x i8], align 16
-  %9 = getelementptr inbounds nuw i8, ptr %0, i64 592
-  %10 = load ptr, ptr %9, align 8
-  %11 = sext i32 %1 to i64
-  %12 = getelementptr %struct.Device, ptr %0, i64 %11
-  %13 = getelementptr i8, ptr %12, i64 848
-  %14 = load ptr, ptr %13, align 8
-  %15 = tail call i32 %10(ptr %14)
-  %16 = icmp eq i32 %15, 0
-  br i1 %16, label %17, label %21
+  %9 = alloca i32, align 4
+  %10 = getelementptr inbounds nuw i8, ptr %0, i64 592
+  %11 = load ptr, ptr %10, align 8
+  %12 = sext i32 %1 to i64
+  %13 = getelementptr %struct.Device, ptr %0, i64 %12
+  %14 = getelementptr i8, ptr %13, i64 848
+  %15 = load ptr, ptr %14, align 8
+  %16 = tail call i32 %11(ptr %15)
+  %17 = icmp eq i32 %16, 0
+  br i1 %17, label %18, label %22
 
-17:
-  %18 = getelementptr inbounds nuw i8, ptr %4, i64 8
-  %19 = load ptr, ptr %18, align 8
-  %20 = getelementptr inbounds nuw i8, ptr %4, i64 16
-  br label %22
-
-21:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.89, i32 %15)
-  br label %98
+18:
+  %19 = getelementptr inbounds nuw i8, ptr %4, i64 8
+  %20 = load ptr, ptr %19, align 8
+  %21 = getelementptr inbounds nuw i8, ptr %4, i64 16
+  br label %23
 
 22:
-  %23 = phi i64 [ 0, %17 ], [ %37, %31 ]
-  %24 = getelementptr inbounds nuw i8, ptr %19, i64 %23
-  %25 = load i8, ptr %24, align 1
-  switch i8 %25, label %26 [
-    i8 0, label %38
-    i8 58, label %38
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.89, i32 %16)
+  br label %101
+
+23:
+  %24 = phi i64 [ 0, %18 ], [ %38, %32 ]
+  %25 = getelementptr inbounds nuw i8, ptr %20, i64 %24
+  %26 = load i8, ptr %25, align 1
+  switch i8 %26, label %27 [
+    i8 0, label %39
+    i8 58, label %39
   ]
 
-26:
-  %27 = icmp eq i64 %23, 1024
-  br i1 %27, label %28, label %31
+27:
+  %28 = icmp eq i64 %24, 1024
+  br i1 %28, label %29, label %32
 
-28:
-  %29 = load ptr, ptr %4, align 8
-  %30 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %8, i64 4096, ptr @.str.118, ptr %29)
+29:
+  %30 = load ptr, ptr %4, align 8
+  %31 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %8, i64 4096, ptr @.str.118, ptr %30)
   call fastcc void @report(ptr @.str.4, ptr %8)
-  br label %98
+  br label %101
 
-31:
-  %32 = load ptr, ptr %20, align 8
-  %33 = getelementptr inbounds nuw %struct.TilewrightValue, ptr %32, i64 %23
-  %34 = getelementptr inbounds nuw i64, ptr %6, i64 %23
-  %35 = call fastcc i64 @number_of(i8 %25, ptr %33, ptr %34)
-  %36 = getelementptr inbounds nuw ptr, ptr %7, i64 %23
-  store ptr %34, ptr %36, align 8
-  %37 = add nuw nsw i64 %23, 1
-  br label %22
+32:
+  %33 = load ptr, ptr %21, align 8
+  %34 = getelementptr inbounds nuw %struct.TilewrightValue, ptr %33, i64 %24
+  %35 = getelementptr inbounds nuw i64, ptr %6, i64 %24
+  %36 = call fastcc i64 @number_of(i8 %26, ptr %34, ptr %35)
+  %37 = getelementptr inbounds nuw ptr, ptr %7, i64 %24
+  store ptr %35, ptr %37, align 8
+  %38 = add nuw nsw i64 %24, 1
+  br label %23
 
-38:
-  %39 = getelementptr inbounds nuw i8, ptr %4, i64 24
-  %40 = getelementptr inbounds nuw i8, ptr %4, i64 48
-  %41 = load i64, ptr %39, align 8
+39:
+  %40 = getelementptr inbounds nuw i8, ptr %4, i64 24
+  %41 = getelementptr inbounds nuw i8, ptr %4, i64 48
   %42 = getelementptr inbounds nuw i8, ptr %4, i64 32
-  %43 = load i64, ptr %42, align 8
-  %44 = or i64 %43, %41
-  %45 = getelementptr inbounds nuw i8, ptr %4, i64 40
+  %43 = getelementptr inbounds nuw i8, ptr %4, i64 40
+  %44 = load <4 x i64>, ptr %40, align 8
+  %45 = getelementptr inbounds nuw i8, ptr %4, i64 56
   %46 = load i64, ptr %45, align 8
-  %47 = or i64 %44, %46
-  %48 = load i64, ptr %40, align 8
-  %49 = or i64 %47, %48
-  %50 = getelementptr inbounds nuw i8, ptr %4, i64 56
-  %51 = load i64, ptr %50, align 8
-  %52 = or i64 %49, %51
-  %53 = getelementptr inbounds nuw i8, ptr %4, i64 64
-  %54 = load i64, ptr %53, align 8
-  %55 = or i64 %52, %54
-  %56 = getelementptr inbounds nuw i8, ptr %4, i64 72
-  %57 = load i64, ptr %56, align 8
-  %58 = or i64 %55, %57
-  %59 = icmp ult i64 %58, 4294967296
-  br i1 %59, label %61, label %60
+  %47 = getelementptr inbounds nuw i8, ptr %4, i64 64
+  %48 = load i64, ptr %47, align 8
+  %49 = getelementptr inbounds nuw i8, ptr %4, i64 72
+  %50 = load i64, ptr %49, align 8
+  %51 = call i64 @llvm.vector.reduce.or.v4i64(<4 x i64> %44)
+  %52 = or i64 %51, %46
+  %53 = or i64 %48, %50
+  %54 = or i64 %52, %53
+  %55 = icmp ult i64 %54, 4294967296
+  br i1 %55, label %57, label %56
 
-60:
+56:
   call fastcc void @report_start(ptr %0, i32 %1, ptr %3, ptr %4, i32 1)
-  br label %98
+  br label %101
 
-61:
-  %62 = icmp samesign ugt i64 %57, 49152
-  br i1 %62, label %63, label %78
+57:
+  store i32 0, ptr %9, align 4
+  %58 = icmp eq i64 %50, 0
+  br i1 %58, label %78, label %59
 
-63:
-  %64 = getelementptr inbounds nuw i8, ptr %0, i64 760
-  %65 = load ptr, ptr %64, align 8
-  %66 = trunc nuw i64 %57 to i32
-  %67 = call i32 %65(ptr %3, i32 8, i32 %66)
-  %68 = icmp eq i32 %67, 0
-  br i1 %68, label %69, label %77
+59:
+  %60 = getelementptr inbounds nuw i8, ptr %0, i64 752
+  %61 = load ptr, ptr %60, align 8
+  %62 = call i32 %61(ptr %9, i32 1, ptr %3)
+  %63 = load i64, ptr %49, align 8
+  %64 = icmp eq i64 %63, 0
+  br i1 %64, label %78, label %65
 
-69:
-  %70 = load i64, ptr %39, align 8
-  %71 = load i64, ptr %42, align 8
-  %72 = load i64, ptr %45, align 8
-  %73 = load i64, ptr %40, align 8
-  %74 = load i64, ptr %50, align 8
-  %75 = load i64, ptr %53, align 8
-  %76 = load i64, ptr %56, align 8
+65:
+  %66 = load i32, ptr %9, align 4
+  %67 = sext i32 %66 to i64
+  %68 = add i64 %63, %67
+  %69 = icmp ugt i64 %68, 49152
+  br i1 %69, label %70, label %78
+
+70:
+  %71 = getelementptr inbounds nuw i8, ptr %0, i64 760
+  %72 = load ptr, ptr %71, align 8
+  %73 = trunc i64 %63 to i32
+  %74 = call i32 %72(ptr %3, i32 8, i32 %73)
+  %75 = icmp eq i32 %74, 0
+  br i1 %75, label %76, label %97
+
+76:
+  %77 = load i64, ptr %49, align 8
   br label %78
 
-77:
-  call fastcc void @report_start(ptr %0, i32 %1, ptr %3, ptr %4, i32 %67)
-  br label %98
-
 78:
-  %79 = phi i64 [ %76, %69 ], [ %57, %61 ]
-  %80 = phi i64 [ %75, %69 ], [ %54, %61 ]
-  %81 = phi i64 [ %74, %69 ], [ %51, %61 ]
-  %82 = phi i64 [ %73, %69 ], [ %48, %61 ]
-  %83 = phi i64 [ %72, %69 ], [ %46, %61 ]
-  %84 = phi i64 [ %71, %69 ], [ %43, %61 ]
-  %85 = phi i64 [ %70, %69 ], [ %41, %61 ]
-  %86 = getelementptr inbounds nuw i8, ptr %0, i64 768
-  %87 = load ptr, ptr %86, align 8
-  %88 = trunc i64 %85 to i32
-  %89 = trunc i64 %84 to i32
-  %90 = trunc i64 %83 to i32
-  %91 = trunc i64 %82 to i32
-  %92 = trunc i64 %81 to i32
-  %93 = trunc i64 %80 to i32
+  %79 = phi i64 [ %77, %76 ], [ %63, %65 ], [ 0, %59 ], [ 0, %57 ]
+  %80 = getelementptr inbounds nuw i8, ptr %0, i64 768
+  %81 = load ptr, ptr %80, align 8
+  %82 = load i64, ptr %40, align 8
+  %83 = trunc i64 %82 to i32
+  %84 = load i64, ptr %42, align 8
+  %85 = trunc i64 %84 to i32
+  %86 = load i64, ptr %43, align 8
+  %87 = trunc i64 %86 to i32
+  %88 = load i64, ptr %41, align 8
+  %89 = trunc i64 %88 to i32
+  %90 = load i64, ptr %45, align 8
+  %91 = trunc i64 %90 to i32
+  %92 = load i64, ptr %47, align 8
+  %93 = trunc i64 %92 to i32
   %94 = trunc i64 %79 to i32
-  %95 = call i32 %87(ptr %3, i32 %88, i32 %89, i32 %90, i32 %91, i32 %92, i32 %93, i32 %94, ptr %2, ptr %7, ptr null)
+  %95 = call i32 %81(ptr %3, i32 %83, i32 %85, i32 %87, i32 %89, i32 %91, i32 %93, i32 %94, ptr %2, ptr %7, ptr null)
   %96 = icmp eq i32 %95, 0
-  br i1 %96, label %98, label %97
+  br i1 %96, label %99, label %97
 
 97:
-  call fastcc void @report_start(ptr %0, i32 %1, ptr %3, ptr %4, i32 %95)
-  br label %98
+  %98 = phi i32 [ %74, %70 ], [ %95, %78 ]
+  call fastcc void @report_start(ptr %0, i32 %1, ptr %3, ptr %4, i32 %98)
+  br label %99
 
-98:
-  %99 = phi i32 [ -1, %28 ], [ -1, %21 ], [ -1, %60 ], [ -1, %77 ], [ -1, %97 ], [ 0, %78 ]
-  ret i32 %99
+99:
+  %100 = phi i32 [ 0, %78 ], [ -1, %97 ]
+  br label %101
+
+101:
+  %102 = phi i32 [ -1, %29 ], [ -1, %22 ], [ -1, %56 ], [ %100, %99 ]
+  ret i32 %102
 }
 
 define internal i32 @cuda_property(ptr %0, i32 %1, i32 %2, ptr %3) {
@@ -5810,5 +5842,7 @@ declare i64 @llvm.smin.i64(i64, i64)
 declare i32 @llvm.smin.i32(i32, i32)
 
 declare i64 @llvm.umax.i64(i64, i64)
+
+declare i64 @llvm.vector.reduce.or.v4i64(<4 x i64>)
 
 declare ptr @llvm.load.relative.i64(ptr, i64)

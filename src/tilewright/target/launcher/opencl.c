@@ -463,6 +463,7 @@ static int report_launch(struct Kind *kind, int32_t device, void *function,
   uint64_t limit = opencl_number(kind, handle, CL_DEVICE_MAX_WORK_GROUP_SIZE);
   cl->clGetKernelWorkGroupInfo(function, handle, CL_KERNEL_WORK_GROUP_SIZE, 8, &most, NULL);
   cl->clGetKernelWorkGroupInfo(function, handle, CL_KERNEL_LOCAL_MEM_SIZE, 8, &local, NULL);
+  if (local < launch->shared) local += launch->shared;  /* not set as an argument yet */
   char reason[200] = "";
   if (local > most_local) {
     snprintf(reason, sizeof reason,
@@ -514,7 +515,11 @@ static int opencl_launch(struct Kind *kind, int32_t device, void *queue, void *f
     if (status) return report_launch(kind, device, function, launch, "clSetKernelArg", status);
   }
   if (launch->shared) {
-    int32_t status = cl->clSetKernelArg(function, i, launch->shared, NULL);
+    int32_t status = CL_OUT_OF_RESOURCES;
+    if (launch->shared <= opencl_number(kind, kind->devices[device].handle,
+                                        CL_DEVICE_LOCAL_MEM_SIZE)) {
+      status = cl->clSetKernelArg(function, i, launch->shared, NULL);
+    }
     if (status) return report_launch(kind, device, function, launch, "clSetKernelArg", status);
   }
   size_t size[3];

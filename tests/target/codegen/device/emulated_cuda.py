@@ -52,6 +52,11 @@ WARP_INSTRUCTION = re.compile(
 DYNAMIC_MEMORY = 1 << 17
 """The number of bytes that each block of threads has whose size a launch chooses."""
 WARP_OPERAND = re.compile(r'"[=+]?[rfl]"\(([^()]*)\)')
+FREE_SHARED_MEMORY = 48 << 10
+"""The number of bytes of a block of threads that a kernel need not ask for."""
+SHARED_ARRAY = re.compile(r"__shared__ (\w+) \w+\[(\d+)\]")
+WIDTHS = {"int8_t": 1, "uint8_t": 1, "bool": 1, "half": 2, "int16_t": 2, "uint16_t": 2,
+          "double": 8, "int64_t": 8, "uint64_t": 8}  # fmt: skip
 Shape = ctypes.c_uint * 3
 UNWRITTEN = b"\xff"
 """What memory is filled with at first: NaN, -1."""
@@ -75,6 +80,13 @@ class Source(NamedTuple):
 
     library: ctypes.CDLL
     number: int
+    text: str
+
+
+def declared_shared_memory(text: str, kernel: str) -> int:
+    """The number of bytes of shared memory that a kernel declares."""
+    body = re.split(rf"\b{kernel}\(", text)[1].split("__global__")[0]
+    return sum(WIDTHS.get(dtype, 4) * int(count) for dtype, count in SHARED_ARRAY.findall(body))
 
 
 class EmulatedCuda:
@@ -89,6 +101,7 @@ class EmulatedCuda:
         memory: allocations by address, with their device.
         attributes: of devices, by the numbers of ``CUdevice_attribute``.
         calls: names and arguments of all calls.
+        shared: bytes of shared memory of functions: what they declare, what a launch may add.
     """
 
     def __init__(self, sources: Sequence[str] = ()) -> None:
@@ -103,6 +116,7 @@ class EmulatedCuda:
         self.calls: list[tuple[str, tuple[Any, ...]]] = []
         self._sources = dict(zip(sources, compiled(tuple(sources)), strict=True))
         self._handles: list[Any] = [None]
+        self.shared: dict[int, tuple[int, int]] = {}
         self._texts = {status: ctypes.create_string_buffer(status.name.encode())
                        for status in Status}  # fmt: skip
         self._message = ctypes.create_string_buffer(b"", 300)
@@ -257,7 +271,7 @@ class EmulatedCuda:
         return put(module, Size, len(self._handles) - 1)
 
     def cuModuleGetFunction(self, function: Pointer, module: Pointer, name: Text) -> Status:
-        library, number = self._handles[module]
+        library, number, text = self._handles[module]
         try:
             found = library[f"emulate_{name.decode()}_{number}"]
         except AttributeError:
@@ -266,15 +280,20 @@ class EmulatedCuda:
             ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_char_p,
         )  # fmt: skip
         self._handles.append(found)
+        fixed = declared_shared_memory(text, name.decode())
+        self.shared[len(self._handles) - 1] = fixed, FREE_SHARED_MEMORY - fixed
         return put(function, Size, len(self._handles) - 1)
 
     def cuFuncGetAttribute(self, value: Pointer, attribute: Int, function: Pointer) -> Status:
-        return put(value, Int, 1024 if attribute == 0 else 0)
+        fixed, _ = self.shared[function]
+        return put(value, Int, {0: 1024, 1: fixed}[attribute])
 
     def cuFuncSetAttribute(self, function: Pointer, attribute: Int, value: Int) -> Status:
         assert attribute == 8  # the most dynamic shared memory
-        if value > self.attributes[97]:
+        fixed, _ = self.shared[function]
+        if fixed + value > self.attributes[97]:
             return self.fail(Status.CUDA_ERROR_INVALID_VALUE, "invalid argument")
+        self.shared[function] = fixed, value
         return Status.CUDA_SUCCESS
 
     def cuLaunchKernel(
@@ -283,6 +302,8 @@ class EmulatedCuda:
     ) -> Status:  # fmt: skip
         assert shared <= DYNAMIC_MEMORY
         assert not extra
+        if shared > self.shared[function][1]:
+            return self.fail(Status.CUDA_ERROR_INVALID_VALUE, "invalid argument")
         if max(by, bz) >= 1 << 16 or tx * ty * tz > self.attributes[1]:
             return self.fail(Status.CUDA_ERROR_INVALID_VALUE, "invalid argument")
         if not self.launches_left:
@@ -361,7 +382,7 @@ def compiled(sources: tuple[str, ...]) -> tuple[Source, ...]:
         (path / "kernels.cpp").write_text(emulated_source(sources))
         compile_library(path / "kernels.cpp", path / "kernels.so")
         library = ctypes.CDLL(str(path / "kernels.so"))
-    return tuple(Source(library, number) for number in range(len(sources)))
+    return tuple(Source(library, number, text) for number, text in enumerate(sources))
 
 
 def emulated_source(sources: Sequence[str]) -> str:

@@ -77,6 +77,60 @@ def test_more_than_a_device_has(monkeypatch):
         module(a, b, a)
 
 
+def with_a_table(target):
+    """Rows of a matrix, backwards, plus a table: 32 KiB of shared memory and a row of `n`."""
+
+    @T.prim_func
+    def rows(a: T.handle, table: T.Buffer((8192,), "float32")):
+        m, n = T.int32(), T.int32()
+        A = T.match_buffer(a, (m, n), "float32")
+        for i in T.thread_binding(m, "blockIdx.x"):
+            with T.block("row"):
+                row = T.axis.spatial(m, i)
+                T.reads(A[row, 0:n], table[0:8192])
+                T.writes(A[row, 0:n])
+                fixed = T.alloc_buffer((8192,), "float32", scope="shared")
+                copy = T.alloc_buffer((n,), "float32", scope="shared")
+                for j in T.thread_binding(32, "threadIdx.x"):
+                    for k in range(256):
+                        fixed[k * 32 + j] = table[k * 32 + j]
+                    for k in range((n + 31) // 32):
+                        if k * 32 + j < n:
+                            copy[k * 32 + j] = A[row, k * 32 + j]
+                for j in T.thread_binding(32, "threadIdx.x"):
+                    for k in range((n + 31) // 32):
+                        if k * 32 + j < n:
+                            A[row, k * 32 + j] = copy[n - 1 - k * 32 - j] + fixed[k * 32 + j]
+
+    return tvm.build(rows, target=target)
+
+
+@pytest.mark.parametrize("columns", [40, 8000])
+def test_beside_memory_of_constant_size(monkeypatch, columns):
+    """48 KiB are there for both together; a kernel that takes more asks for it."""
+    a = np.arange(2 * columns, dtype="float32").reshape(2, columns)
+    table = np.arange(8192, dtype="float32") / 2
+    module = with_a_table("cuda")
+    api = EmulatedCuda()
+    use_emulation(monkeypatch, api)
+    array = tvm.nd.array(a, tvm.cuda(0))
+    module(array, tvm.nd.array(table, tvm.cuda(0)))
+    np.testing.assert_array_equal(array.numpy(), a[:, ::-1] + table[:columns])
+    asked = [arguments[2] for name, arguments in api.calls if name == "cuFuncSetAttribute"]
+    assert [size // 1000 for size in asked] == ([32] if columns == 8000 else [])
+
+
+def test_more_than_an_opencl_device_has():
+    module = reversed_rows("opencl")
+    columns = 3_000_000
+    a = tvm.nd.array(np.zeros((1, columns), "float32"), tvm.opencl(0))
+    b = tvm.nd.array(np.zeros(columns, "float64"), tvm.opencl(0))
+    with pytest.raises(
+        tvm.error.DeviceError, match=r"takes 36000\d\d\d bytes of shared memory, and"
+    ):
+        module(a, b, a)
+
+
 def test_a_size_that_changes_inside_of_a_kernel():
     @T.prim_func
     def triangle(a: T.handle, n: T.int32):
