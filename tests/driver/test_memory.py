@@ -75,7 +75,7 @@ def test_distinct_programs_leave_little_native_memory():
     library.mallinfo2.restype = _HeapUse
     # As many as a JIT has, so that the youngest is as full after each round.
     sizes, in_use = itertools.count(1000), []
-    for _ in range(4):
+    for _ in range(3):
         for size in itertools.islice(sizes, jit.LIBRARIES_PER_JIT):
             build_program(size)
         gc.collect()
