@@ -5,7 +5,11 @@ import re
 import numpy as np
 import pytest
 from tests.target.codegen.device.test_nvrtc import requires_nvrtc
-from tests.target.codegen.device.vector_programs import by_vectors, vector_product
+from tests.target.codegen.device.vector_programs import (
+    by_vectors,
+    vector_product,
+    vectors_of_rows_around_a_matrix,
+)
 
 import tilewright as tvm
 from tilewright import te, tir
@@ -87,6 +91,12 @@ def test_a_condition_is_asked_once_for_a_vector():
     lines = body_of(rows(62))
     assert lines[0] == "if (i_0 * 16 + i_1 * 4 < 59) {"
     assert sum("else" in line for line in lines) == 1
+
+
+def test_a_vector_is_loaded_only_where_its_condition_holds():
+    lines = body_of(vectors_of_rows_around_a_matrix().func)
+    (load,) = (line for line in lines if "const float4" in line)
+    assert re.search(r"A_vector = \w+ >= 1 && \w+ < 4 \? \*\(float4\*\)&A\[.*\] : float4", load)
 
 
 @requires_nvrtc

@@ -110,6 +110,17 @@ def vectors_and_single_elements() -> Program:
 
 
 @program
+def vectors_of_rows_around_a_matrix() -> Program:
+    """Rows above and below a matrix are zeros: there is no memory to load them from."""
+    a = te.placeholder((3, 32), name="A")
+
+    def padded(i, j):
+        return tir.if_then_else(tir.all(i >= 1, i < 4), a[i - 1, j] * 2.0, 0.0) + 1.0
+
+    return by_vectors("vectors_of_rows_around_a_matrix", 4, a, te.compute((5, 32), padded, "B"))
+
+
+@program
 def vectors_of_rows_that_end_early() -> Program:
     """As many elements as nobody knows: the last ones come one by one."""
     n = te.var("n")

@@ -95,7 +95,7 @@ class _Initialisation:
         if realize.block.init is None:
             return self._of_outer_block(realize)
         block = realize.block
-        stores = [stmt for stmt in statements(block.init) if isinstance(stmt, BufferStore)]
+        stores = [stmt for stmt in statements(realize.block.init) if isinstance(stmt, BufferStore)]
         if stores and all(store.buffer.data in self._local for store in stores):
             return None
         bound = list(zip(block.iter_vars, realize.iter_values, strict=True))

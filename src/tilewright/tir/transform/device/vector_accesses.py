@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from tilewright.ir.arithmetic import logical_and, logical_not
 from tilewright.ir.convert import const
 from tilewright.ir.dtype import INT32
 from tilewright.ir.expr import Call, Expr, Ramp, Shuffle, Var, const_int_value, is_const_int
@@ -24,6 +25,7 @@ from tilewright.ir.structural import structural_equal
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.memory_owner import MemoryOwner, owner_of
+from tilewright.tir.op.control import if_then_else, is_if_then_else
 from tilewright.tir.stmt import BufferStore, LetStmt, Stmt, seq
 from tilewright.tir.transform.analysis.affine import Affine, affine
 from tilewright.tir.transform.scalarize_vectors import Lanes, Scalarizer, reads_elsewhere
@@ -173,18 +175,39 @@ class _Loads(Rewriter):
     """Replaces loads of vectors by variables.
 
     Attributes:
-        found: the variables, and what they load.
+        found: the variables and their values: what they load, or zeros where a condition around
+            the load does not hold, as its address may be outside of the memory then.
     """
 
     def __init__(self) -> None:
-        self.found: list[tuple[Var, BufferLoad]] = []
+        self.found: list[tuple[Var, Expr]] = []
+        self._condition: Expr | None = None
+
+    def Call(self, call: Call) -> Expr:
+        if not is_if_then_else(call) or call.dtype.lanes == 1:
+            return call.map_children(self)
+        condition, yes, no = call.args
+        changed = self(condition)
+        yes, no = self._under(condition, yes), self._under(logical_not(condition), no)
+        return call.replace(args=(changed, yes, no))
+
+    def _under(self, condition: Expr, value: Expr) -> Expr:
+        around = self._condition
+        self._condition = condition if around is None else logical_and(around, condition)
+        result = self(value)
+        self._condition = around
+        return result
 
     def BufferLoad(self, load: BufferLoad) -> Expr:
         if load.dtype.lanes == 1 or not is_vector_access(load):
             return load.map_children(self)
+        value: Expr = load
+        if self._condition is not None:
+            zeros = vector_of([const(0, load.dtype.element)] * load.dtype.lanes)
+            value = if_then_else(self._condition, load, zeros)
         for var, other in self.found:
-            if other.buffer is load.buffer and structural_equal(other, load):
+            if structural_equal(other, value):
                 return var
         var = Var(f"{load.buffer.name}_vector", load.dtype)
-        self.found.append((var, load))
+        self.found.append((var, value))
         return var
