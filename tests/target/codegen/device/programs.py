@@ -186,6 +186,28 @@ def virtual_threads() -> Program:
     return Program(named(sch.mod["main"], "virtual_threads"))
 
 
+@program
+def rows_of_a_block() -> Program:
+    """Blocks of threads take other rows of a matrix into shared memory, as many as they need."""
+    a = te.placeholder((8, 3, 3), name="A")
+    b = te.compute(
+        (10, 3, 3),
+        lambda i, j, k: tir.if_then_else(tir.all(i >= 1, i < 9), a[i - 1, j, k], 0.0),
+        name="B",
+    )
+    func = te.create_prim_func([a, b])
+    sch = tir.Schedule(func)
+    block = sch.get_block("B")
+    shared = sch.cache_read(block, 0, "shared")
+    loop = sch.fuse(*sch.get_loops(block))
+    outer, virtual, thread, _ = sch.split(loop, [None, 4, 2, 2])
+    for each, axis in ((outer, "blockIdx.y"), (virtual, "vthread.x"), (thread, "threadIdx.z")):
+        sch.bind(each, axis)
+    sch.compute_at(shared, outer)
+    sch.split(sch.get_loops(shared)[-1], [None, 4])
+    return Program(named(sch.mod["main"], "rows_of_a_block"), func)
+
+
 def elementwise(name: str, *columns: Any) -> Program:
     """A program of which each output is computed element by element.
 

@@ -21,7 +21,7 @@ def test_opencl():
         "__kernel __attribute__((reqd_work_group_size(32, 1, 1))) void reverse_kernel"
         "(__global float* restrict A, __global float* restrict B) {\n"
         "  __local float row[32];\n"
-        "  const int32_t b = get_group_id(0);  // of 4\n"
+        "  kept int32_t b = get_group_id(0);  // of 4\n"
         "  kept int32_t i = get_local_id(0);  // of 32\n"
         "  row[i] = exp(A[b * 32 + i]);\n"
         "  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);\n"

@@ -22,7 +22,7 @@ class Dialect(NamedTuple):
         constant: the qualifier of memory in kernels that nothing writes.
         helper: what the definition of a helper function begins with.
         indices: the index of a block or thread, by the tag of its axis.
-        kept: the qualifier of indices of threads in kernels with barriers.
+        kept: the qualifier of indices of blocks and threads in kernels with barriers.
         barrier: the statement in which all threads of a block meet.
         float_suffix: what the names of functions of float32 end with.
         shuffles: functions by which threads of a warp exchange values, by ``shuffle``,

@@ -125,10 +125,9 @@ def write_kernel(name: str, func: PrimFunc, dialect: Dialect, helpers: dict[str,
     axes, body = axes_and_body(func.body)
     restrict = f" {dialect.restrict}" if func.attrs.get("tir.noalias", False) else ""
     parameters = ", ".join(_parameter(emitter, param, restrict) for param in func.params)
-    of_thread = dialect.kept if has_barriers(body) else "const"
+    qualifier = dialect.kept if has_barriers(body) else "const"
     for axis in axes:
         extent = f" of {axis.extent.value}" if isinstance(axis.extent, IntImm) else ""
-        qualifier = of_thread if axis.tag in THREADS else "const"
         line = f"{qualifier} {value_type(axis.var.dtype)} {emitter.names.define(axis.var)}"
         emitter.line(
             f"{line} = {dialect.indices[axis.tag]};{f'  // {extent[1:]}' if extent else ''}"
