@@ -155,6 +155,18 @@ REDUCTIONS = {
     "cumsum": lambda x: x.cumsum(1),
     "cumsum of integers": lambda x: x.to(torch.int32).cumsum(0),
     "cumprod": lambda x: x.cumprod(2),
+    "cummax": lambda x: torch.cummax(x.round(), 1)[0],
+    "places of cummax": lambda x: torch.cummax(x.round(), 2)[1],
+    "cummin with NaN": lambda x: torch.cummin(torch.sqrt(x), 2)[0],
+    "places of cummin with NaN": lambda x: torch.cummin(torch.sqrt(x), 2)[1],
+    "cummin of integers": lambda x: torch.cummin((3 * x).to(torch.int32), 0)[0],
+    "cummax of a number": lambda x: torch.cummax(x[0, 0, 0], 0)[1],
+    "logcumsumexp": lambda x: torch.logcumsumexp(x * 50, 1),
+    "logcumsumexp of infinities": lambda x: torch.logcumsumexp(torch.log(x.relu()) / 0.0, 2),
+    "logcumsumexp with NaN": lambda x: torch.logcumsumexp(torch.log(x), 2),
+    "histc": lambda x: torch.histc(x, 5, -1, 2),
+    "histc between the extrema": lambda x: torch.histc(x, 7),
+    "histc of equal elements": lambda x: torch.histc(x * 0 + 2, 4),
     "topk": lambda x: torch.topk(x, 2, 1)[0],
     "places of topk": lambda x: torch.topk(x, 2, -1, largest=False)[1],
     "sort": lambda x: torch.sort(x, 1, descending=True)[0],
@@ -282,6 +294,18 @@ def _with_apart(x, i):
     return y
 
 
+BAGS = {
+    "sum": lambda w, i, s: F.embedding_bag(i, w, mode="sum"),
+    "mean": lambda w, i, s: F.embedding_bag(i[0], w, torch.tensor([0, 2, 2])),
+    "max": lambda w, i, s: F.embedding_bag(i[0], w, torch.tensor([0, 1, 3]), mode="max"),
+    "empty maximum": lambda w, i, s: F.embedding_bag(i[0], w, torch.tensor([0, 3]), mode="max"),
+    "weights": lambda w, i, s: F.embedding_bag(i, w, mode="sum", per_sample_weights=s),
+    "last offset": lambda w, i, s: F.embedding_bag(
+        i[1], w, torch.tensor([0, 1, 3]), include_last_offset=True
+    ),
+    "padding": lambda w, i, s: F.embedding_bag(i[0] * 0 + 2, w, torch.tensor([0]), padding_idx=2),
+    "mean with padding": lambda w, i, s: F.embedding_bag(i, w, padding_idx=1),
+}
 INDEXING = {
     "embedding": lambda x, i: F.embedding(i, x),
     "index_select": lambda x, i: x.index_select(1, i[0] % 3),
@@ -348,6 +372,9 @@ FAMILIES = {
     "shapes": (SHAPES, lambda: (floats(2, 3, 4),)),
     "creation": (CREATION, lambda: (floats(3, 4),)),
     "indexing": (INDEXING, lambda: (floats(4, 3), integers(2, 3, low=0, high=4))),
+    "bags": (
+        BAGS, lambda: (floats(4, 3), torch.tensor([[1, 3, 1], [2, 2, 0]]), floats(2, 3)),
+    ),
     "sampling": (
         SAMPLING, lambda: (floats(2, 3, 4, 5), torch.cat([
             floats(2, 2, 4, 2, low=-1.3, high=1.3), torch.tensor([[70.0, -3e3]] * 8)

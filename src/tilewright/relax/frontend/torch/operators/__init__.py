@@ -2,6 +2,7 @@
 
 from tilewright.relax.frontend.torch.operators import (
     activation,
+    bags,
     binary,
     control_flow,
     create,
@@ -11,6 +12,7 @@ from tilewright.relax.frontend.torch.operators import (
     normalization,
     products,
     reduction,
+    scans,
     slices,
     sorting,
 )
