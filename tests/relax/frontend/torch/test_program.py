@@ -310,8 +310,26 @@ class Counter(nn.Module):
 
 
 def test_state_is_refused():
-    with pytest.raises(UnsupportedOperatorError, match=r"count \(buffer\)"):
+    with pytest.raises(UnsupportedOperatorError, match=r"count \(buffer\).*keep_state_as_input"):
         imported(Counter(), (torch.randn(2),))
+
+
+def test_state_comes_in_and_goes_out():
+    class Mixer(Counter):
+        def forward(self, x, y):
+            y.mul_(2)
+            return super().forward(x) + y
+
+    model, inputs = Mixer(), (torch.randn(2), torch.randn(2))
+    module = imported(model, inputs, keep_state_as_input=True)
+    assert [param.name_hint for param in module["main"].params] == ["x", "y", "b_count"]
+    assert module["main"].attrs["state"] == ("b_count", "y")
+    x, y = (value.numpy() for value in inputs)
+    count = np.array([5], "float32")
+    result, new_count, new_y = evaluate(module, x, y, count)
+    np.testing.assert_allclose(result, x + 6 + 2 * y, rtol=1e-6)
+    np.testing.assert_array_equal(new_count, [6])
+    np.testing.assert_array_equal(new_y, 2 * y)
 
 
 def test_shapes_that_depend_on_elements_are_refused():

@@ -29,15 +29,27 @@ class Weight(NamedTuple):
     value: Constant
 
 
+class Parameters(NamedTuple):
+    """The parameters of the graph function, in this order.
+
+    Attributes:
+        inputs: those of the program.
+        state: buffers that the program changes.
+        weights: other tensors of the model, if they are to be parameters.
+    """
+
+    inputs: list[Var]
+    state: list[Var]
+    weights: list[Weight]
+
+
 def bind_placeholders(
     graph: Graph, program: torch.export.ExportedProgram, keep_params_as_input: bool
-) -> tuple[list[Var], list[Weight]]:
-    """Give each placeholder of the program a value.
-
-    Returns:
-        The parameters for the inputs, and those for the weights if they are to be parameters.
-    """
-    inputs, weights = [], []
+) -> Parameters:
+    """Give each placeholder of the program a value."""
+    inputs, state, weights = [], [], []
+    changed = {*program.graph_signature.buffers_to_mutate.values()}
+    changed |= {*program.graph_signature.parameters_to_mutate.values()}
     constants: dict[Any, Constant] = {}
     nodes = [node for node in program.graph.nodes if node.op == "placeholder"]
     define_sizes(graph, nodes)
@@ -55,6 +67,10 @@ def bind_placeholders(
             continue
         if not node.users:  # such as a count of the batches that training has seen
             continue
+        if spec.target in changed:
+            graph.values[node] = Var(node.name, graph.struct_info_of(node.meta["val"]))
+            state.append(graph.values[node])
+            continue
         weight = constant_of(weight_of(program, spec))
         if keep_params_as_input and spec.kind is not InputKind.CONSTANT_TENSOR:
             variable = Var(node.name, graph.struct_info_of(node.meta["val"]))
@@ -62,7 +78,7 @@ def bind_placeholders(
             graph.values[node] = variable
         else:
             graph.values[node] = constants.setdefault(_place_of(weight), weight)
-    return inputs, weights
+    return Parameters(inputs, state, weights)
 
 
 def _place_of(weight: Constant) -> tuple[Any, ...]:

@@ -42,6 +42,7 @@ def from_exported_program(
     keep_params_as_input: bool = False,
     unwrap_unit_return_tuple: bool = False,
     no_bind_return_tuple: bool = False,
+    keep_state_as_input: bool = False,
 ) -> IRModule:
     """The graph of a program that `torch.export.export` has captured, as function ``main``.
 
@@ -54,6 +55,10 @@ def from_exported_program(
             values in its attribute ``params``, from which `detach_params` takes them.
         unwrap_unit_return_tuple: return a single output as it is, not as a tuple of one.
         no_bind_return_tuple: return the tuple of outputs without binding it to a variable.
+        keep_state_as_input: allow a program that changes buffers or inputs. The buffers are
+            parameters behind the inputs, and what all of these become is returned behind the
+            outputs: the names in the attribute ``state`` are those of the parameters, in the order
+            of the last results.
 
     Raises:
         ArgumentError: if `exported_program` is something else.
@@ -65,9 +70,11 @@ def from_exported_program(
             f"{type(exported_program).__name__}"
         )
     program = simplified(exported_program)
-    refuse_effects(program)
+    if not keep_state_as_input:
+        refuse_effects(program)
     return convert(
         program,
+        is_state_last=True,
         keep_params_as_input=keep_params_as_input,
         unwrap_unit_return_tuple=unwrap_unit_return_tuple,
         no_bind_return_tuple=no_bind_return_tuple,
@@ -80,21 +87,26 @@ def convert(
     keep_params_as_input: bool = False,
     unwrap_unit_return_tuple: bool = False,
     no_bind_return_tuple: bool = False,
+    is_state_last: bool = False,
 ) -> IRModule:
     """The graph of a program that is simplified; see `from_exported_program`.
 
-    What the program changes, buffers and inputs, comes first among the outputs.
+    What the program changes, buffers and inputs, comes first among the outputs, as it does in
+    torch, or last.
     """
     builder = BlockBuilder()
     graph = Graph(builder)
-    inputs, weights = bind_placeholders(graph, program, keep_params_as_input)
+    inputs, state, weights = bind_placeholders(graph, program, keep_params_as_input)
     graph.sizes.is_complete = True
     require_definitions(graph, inputs)
+    params = [*inputs, *state]
     attrs: dict[str, Any] = {}
     if keep_params_as_input:
-        attrs = {"num_input": len(inputs), "params": [weight.value for weight in weights]}
-    params = [*inputs, *(weight.variable for weight in weights)]
+        attrs = {"num_input": len(params), "params": [weight.value for weight in weights]}
+    params += [weight.variable for weight in weights]
     attrs |= bounds(graph, program)
+    if is_state_last and (names := changed_parameters(program)):
+        attrs["state"] = names
     # A dataflow block has no branches; around branches such blocks are made afterwards.
     branches = any(isinstance(node.target, HigherOrderOperator) for node in calls(program))
     emit = builder.emit if branches else builder.emit_output
@@ -103,7 +115,8 @@ def convert(
             require_shapes(graph, (n for n in program.graph.nodes if n.op == "placeholder"))
             graph.convert_calls(program.graph)
             graph.problems.check()
-            outputs = results(graph, program)
+            changed, returned = results(graph, program)
+            outputs = [*returned, *changed] if is_state_last else [*changed, *returned]
             single = unwrap_unit_return_tuple and len(outputs) == 1
             value = outputs[0] if single else Tuple(outputs)
             if single or not no_bind_return_tuple:
@@ -176,30 +189,44 @@ def refuse_effects(program: torch.export.ExportedProgram) -> None:
     if changed:
         raise UnsupportedOperatorError(
             f"the program changes its state: {', '.join(changed)}. Functions here have no state; "
-            "call model.eval() before the export, or make the state an input and an output."
+            "call model.eval() before the export, or make the state inputs and outputs by "
+            "keep_state_as_input=True."
         )
+
+
+def changed_parameters(program: torch.export.ExportedProgram) -> list[str]:
+    """The names of the parameters for buffers and inputs that the program changes."""
+    signature = program.graph_signature
+    names = {spec.target: spec.arg.name for spec in signature.input_specs if spec.target}
+    changed = (spec.target for spec in signature.output_specs if spec.kind in CHANGES)
+    return [names.get(target, target) for target in changed if target]
 
 
 # --- outputs ----------------------------------------------------------------------------------
 
 
-def results(graph: Graph, program: torch.export.ExportedProgram) -> list[RelaxExpr]:
-    """The outputs of the program, without those that are None.
+def results(
+    graph: Graph, program: torch.export.ExportedProgram
+) -> tuple[list[RelaxExpr], list[RelaxExpr]]:
+    """What the program changes, and its outputs without those that are None.
 
     Raises:
-        UnsupportedOperatorError: if one is not a tensor or number.
+        UnsupportedOperatorError: if an output is not a tensor or number.
     """
     (output,) = (node for node in program.graph.nodes if node.op == "output")
-    values = []
-    for position, argument in enumerate(output.args[0]):
+    changed: list[RelaxExpr] = []
+    returned: list[RelaxExpr] = []
+    specs = program.graph_signature.output_specs
+    for argument, spec in zip(output.args[0], specs, strict=True):
         value = graph.argument(argument)
+        values = changed if spec.kind in CHANGES else returned
         if isinstance(value, str):
             raise UnsupportedOperatorError(
-                f"output {position} of the program is {value!r}; only tensors and numbers can be"
+                f"output {len(values)} of the program is {value!r}; only tensors and numbers can be"
             )
         if value is not None:
             values.append(value if isinstance(value, RelaxExpr) else PrimValue(value))
-    return values
+    return changed, returned
 
 
 def from_fx(
