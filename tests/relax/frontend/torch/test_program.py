@@ -314,6 +314,22 @@ def test_state_is_refused():
         imported(Counter(), (torch.randn(2),))
 
 
+def test_sizes_keep_the_names_of_their_dims():
+    batch, x = torch.export.Dim("batch", max=9), torch.export.Dim("x", max=7)
+    shapes = {"x": {0: 2 * batch, 1: x}, "y": {0: batch}}
+    module = imported(Halves(), (torch.randn(6, 4), torch.randn(3)), dynamic=shapes)
+    first, second = (param.struct_info.extents for param in module["main"].params)
+    assert str(first[0]) == "T.int64(2) * batch"
+    assert str(second[0]) == "batch"
+    assert str(first[1]) != "x", "an input has this name"
+    assert module["main"].attrs["tir_var_upper_bound"]["batch"] == 9
+
+
+class Halves(nn.Module):
+    def forward(self, x, y):
+        return x[: y.shape[0]] + x[y.shape[0] :], y
+
+
 def test_state_comes_in_and_goes_out():
     class Mixer(Counter):
         def forward(self, x, y):

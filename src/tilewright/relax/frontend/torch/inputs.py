@@ -17,6 +17,7 @@ from torch.export.graph_signature import (
 from tilewright.error import DTypeError, UnsupportedOperatorError
 from tilewright.relax.expr import Constant, Var
 from tilewright.relax.frontend.torch.graph import UNKNOWN, Graph
+from tilewright.relax.frontend.torch.sizes import dimension_names
 from tilewright.relax.frontend.torch.tensors import constant_of, dtype_of
 from tilewright.relax.sizes import UPPER_BOUNDS, defined_sizes_of
 from tilewright.relax.struct_info import PrimStructInfo, TensorStructInfo
@@ -52,6 +53,9 @@ def bind_placeholders(
     changed |= {*program.graph_signature.parameters_to_mutate.values()}
     constants: dict[Any, Constant] = {}
     nodes = [node for node in program.graph.nodes if node.op == "placeholder"]
+    names = dimension_names(node.meta.get("val") for node in nodes)
+    taken = {node.name for node in nodes}
+    graph.sizes.names = {key: name for key, name in names.items() if name not in taken}
     define_sizes(graph, nodes)
     for node, spec in zip(nodes, program.graph_signature.input_specs, strict=True):
         if spec.kind is InputKind.USER_INPUT:
@@ -111,7 +115,7 @@ def require_definitions(graph: Graph, inputs: list[Var]) -> None:
     """
     infos = [param.struct_info for param in inputs]
     defined = {size.name for info in infos if info for size in defined_sizes_of(info)}
-    missing = [name for name in graph.sizes.variables if name not in defined]
+    missing = [size.name for size in graph.sizes.variables.values() if size.name not in defined]
     if missing:
         shapes = ", ".join(f"{param.name_hint}: {param.struct_info!r}" for param in inputs)
         raise UnsupportedOperatorError(
@@ -157,10 +161,11 @@ def weight_of(program: torch.export.ExportedProgram, spec: InputSpec) -> torch.T
 
 def bounds(graph: Graph, program: torch.export.ExportedProgram) -> dict[str, dict[str, int]]:
     """The largest values of symbolic sizes for which the program is valid, as an attribute."""
+    variables = graph.sizes.variables
     upper = {
-        str(symbol): int(limits.upper)
+        variables[str(symbol)].name: int(limits.upper)
         for symbol, limits in program.range_constraints.items()
-        if str(symbol) in graph.sizes.variables and limits.upper.is_Integer
+        if str(symbol) in variables and limits.upper.is_Integer
     }
     ranges = {symbol: limits.upper for symbol, limits in program.range_constraints.items()}
     for name, (symbol, factor, rest) in graph.sizes.largest.items():

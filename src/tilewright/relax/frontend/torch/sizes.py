@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 import sympy
@@ -45,23 +45,52 @@ _OPERATIONS: Final[dict[Any, Callable[..., Any]]] = {
 _POWERS: Final = (sympy.Pow, symbolic.PowByNatural)
 
 
+def dimension_names(tensors: Iterable[Any]) -> dict[str, str]:
+    """The names that `torch.export.Dim` gave to symbols, as far as torch still knows them.
+
+    Args:
+        tensors: what torch knows of the inputs of a program.
+    """
+    for tensor in tensors:
+        shapes = getattr(getattr(tensor, "fake_mode", None), "shape_env", None)
+        names = getattr(shapes, "source_name_to_debug_name", None) or {}
+        sources = getattr(shapes, "var_to_sources", None) or {}
+        if names and sources:
+            given = {
+                str(symbol): names.get(
+                    source.name if isinstance(source.name, str) else source.name()
+                )
+                for symbol, (source, *_) in sources.items()
+            }
+            return {symbol: name for symbol, name in given.items() if name and name.isidentifier()}
+    return {}
+
+
+def _text(source: Any) -> str:
+    """Where torch found a size; a property in newer releases, a method before."""
+    return source.name if isinstance(source.name, str) else source.name()
+
+
 class Sizes:
     """The symbolic sizes of one program.
 
     Attributes:
+        names: of variables for symbols, where they are not those of the symbols.
+        variables: by symbol, and by name those that were made for extents.
         largest: for variables that were made for extents: the symbol, and what it is multiplied by
             and what is added.
         is_complete: whether all inputs have been seen, which define what symbols there are.
     """
 
     def __init__(self) -> None:
+        self.names: dict[str, str] = {}
         self.variables: dict[str, Var] = {}
         self.is_complete = False
         self.largest: dict[str, tuple[Any, int, int]] = {}
         self._solved: dict[Any, Expr] = {}
 
     def variable(self, name: str) -> Var:
-        """The size variable of a symbol, which has the same name.
+        """The size variable of a symbol.
 
         Raises:
             ArgumentValueError: if no input defines it.
@@ -71,7 +100,7 @@ class Sizes:
                 raise ArgumentValueError(
                     f"the number {name} depends on the elements of a tensor, which is not supported"
                 )
-            self.variables[name] = Var(name, INT64)
+            self.variables[name] = Var(self.names.get(name, name), INT64)
         return self.variables[name]
 
     def declared(self, name: str, sizes: Sequence[Any]) -> list[Any]:
