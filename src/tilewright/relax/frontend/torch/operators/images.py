@@ -10,10 +10,11 @@ import numpy as np
 
 from tilewright import te, tir, topi
 from tilewright.relax import const, op
+from tilewright.relax.frontend.emitter import number
+from tilewright.relax.frontend.table import UnsupportedError
 from tilewright.relax.frontend.torch.graph import Graph
 from tilewright.relax.frontend.torch.operators.products import each, with_batch
-from tilewright.relax.frontend.torch.operators.slices import number
-from tilewright.relax.frontend.torch.table import UnsupportedError, converts
+from tilewright.relax.frontend.torch.table import converts
 from tilewright.topi.operands import accumulator
 
 _MAX: Final = {1: op.nn.max_pool1d, 2: op.nn.max_pool2d, 3: op.nn.max_pool3d}
