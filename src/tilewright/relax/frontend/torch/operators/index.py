@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from tilewright.relax import op
+from tilewright.relax.frontend.compositions import broadcast
 from tilewright.relax.frontend.table import UnsupportedError
 from tilewright.relax.frontend.torch.graph import Graph
-from tilewright.relax.frontend.torch.operators.layout import broadcast
 from tilewright.relax.frontend.torch.table import convert_by, converts
 
 

@@ -10,10 +10,10 @@ import numpy as np
 from tilewright.ir.arithmetic import maximum
 from tilewright.ir.expr import Expr
 from tilewright.relax import const, op
+from tilewright.relax.frontend.compositions import product
 from tilewright.relax.frontend.emitter import number
 from tilewright.relax.frontend.table import UnsupportedError
 from tilewright.relax.frontend.torch.graph import Graph
-from tilewright.relax.frontend.torch.operators.layout import product
 from tilewright.relax.frontend.torch.table import convert_by, converts
 
 
