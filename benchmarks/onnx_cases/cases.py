@@ -87,7 +87,9 @@ def run(case: Case) -> Outcome:
         outcome = first
         for inputs, outputs in case.data:
             try:
-                model = _with_constants(case.model, dict(zip(_names(case), inputs, strict=False)), fixed)
+                model = _with_constants(
+                    case.model, dict(zip(_names(case), inputs, strict=False)), fixed
+                )
                 outcome = _attempt(case._replace(data=[(inputs, outputs)]), model, fixed)
             except Exception as error:
                 return Outcome(Status.CRASHED, f"with constants: {type(error).__name__}: {error}")
@@ -107,7 +109,8 @@ def _integer_inputs(case: Case) -> frozenset[str]:
     """Inputs, but for the first, that decide shapes: small integers, and scalars of any type."""
     inputs = case.data[0][0] if case.data else []
     names = set()
-    for position, (value, array) in enumerate(zip(case.model.graph.input, inputs, strict=False)):
+    for position, (value, given) in enumerate(zip(case.model.graph.input, inputs, strict=False)):
+        array = _array(given) if isinstance(given, TensorProto) else given
         kind = value.type.tensor_type.elem_type
         few = isinstance(array, np.ndarray) and array.size <= 16
         if few and kind in _INTEGERS and (kind != TensorProto.FLOAT or array.ndim <= 1):
@@ -116,16 +119,14 @@ def _integer_inputs(case: Case) -> frozenset[str]:
     return frozenset(names)
 
 
-def _with_constants(
-    model: ModelProto, values: dict[str, Any], fixed: frozenset[str]
-) -> ModelProto:
+def _with_constants(model: ModelProto, values: dict[str, Any], fixed: frozenset[str]) -> ModelProto:
     result = ModelProto()
     result.CopyFrom(model)
     inputs = [value for value in result.graph.input if value.name not in fixed]
     del result.graph.input[:]
     result.graph.input.extend(inputs)
     result.graph.initializer.extend(
-        numpy_helper.from_array(values[name], name) for name in sorted(fixed)
+        numpy_helper.from_array(_array(values[name]), name) for name in sorted(fixed)
     )
     return result
 
@@ -154,7 +155,11 @@ def _reason(text: str) -> str:
 def _argument(value: Any) -> Any:
     if isinstance(value, list):
         return tuple(_argument(item) for item in value)
-    return _plain(np.asarray(value))
+    return _plain(_array(value))
+
+
+def _array(value: Any) -> np.ndarray:
+    return numpy_helper.to_array(value) if isinstance(value, TensorProto) else np.asarray(value)
 
 
 def _plain(array: np.ndarray) -> np.ndarray:
@@ -162,7 +167,7 @@ def _plain(array: np.ndarray) -> np.ndarray:
     name = array.dtype.name
     if name in ("int4", "int2"):
         return array.astype("int8")
-    return array.astype("uint8") if name in ("uint4", "uint2") else np.ascontiguousarray(array)
+    return array.astype("uint8") if name in ("uint4", "uint2") else np.asarray(array, order="C")
 
 
 def _compared(results: Any, expected: Sequence[Any], case: Case) -> Outcome:
@@ -178,6 +183,11 @@ def _compared(results: Any, expected: Sequence[Any], case: Case) -> Outcome:
     return Outcome(Status.PASSED)
 
 
+def _spacing(dtype: np.dtype) -> float:
+    """The relative distance of neighbouring numbers of a narrow type: results may differ by one."""
+    return {"bfloat16": 2.0**-7, "float16": 2.0**-10}.get(dtype.name, 0.0)
+
+
 def _difference(result: Any, wanted: Any, case: Case) -> str:
     if isinstance(wanted, list):
         items = list(result)
@@ -185,14 +195,15 @@ def _difference(result: Any, wanted: Any, case: Case) -> str:
             return f"{len(items)} items instead of {len(wanted)}"
         pairs = zip(items, wanted, strict=True)
         return next((p for item, want in pairs if (p := _difference(item, want, case))), "")
-    found, target = result.numpy(), _plain(np.asarray(wanted))
+    found, target = result.numpy(), _plain(_array(wanted))
     if found.dtype != target.dtype or found.shape != target.shape:
         return f"{found.dtype}{found.shape} instead of {target.dtype}{target.shape}"
     if np.issubdtype(target.dtype, np.number) and not np.issubdtype(target.dtype, np.floating):
         same = np.array_equal(found, target)
         return "" if same else f"{found.reshape(-1)[:8]} instead of {target.reshape(-1)[:8]}"
     wide = found.astype("float64"), target.astype("float64")
-    if np.allclose(*wide, rtol=case.rtol, atol=case.atol, equal_nan=True):
+    rtol = max(case.rtol, _spacing(target.dtype))
+    if np.allclose(*wide, rtol=rtol, atol=case.atol, equal_nan=True):
         return ""
     worst = np.nanmax(np.abs(wide[0] - wide[1])) if wide[0].size else 0
     return f"differs by {worst:.3g}: {wide[0].reshape(-1)[:4]} instead of {wide[1].reshape(-1)[:4]}"

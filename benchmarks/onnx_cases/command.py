@@ -41,10 +41,14 @@ def main(arguments: Sequence[str]) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks onnx", description=__doc__)
-    parser.add_argument("--only", nargs="+", default=[], help="operators, or parts of names of cases")
+    parser.add_argument(
+        "--only", nargs="+", default=[], help="operators, or parts of names of cases"
+    )
     parser.add_argument("--every", type=int, default=1, metavar="N", help="each Nth case only")
     parser.add_argument("--jobs", type=int, default=2, help="processes (default: 2)")
-    parser.add_argument("--limit", type=float, default=120, help="seconds for a case (default: 120)")
+    parser.add_argument(
+        "--limit", type=float, default=120, help="seconds for a case (default: 120)"
+    )
     parser.add_argument("-v", "--verbose", action="store_true", help="reasons, case by case")
     parser.add_argument("-o", "--output", type=Path, help="write outcomes to this file, as JSON")
     parser.add_argument("--cases", type=Path, help="a file with the names of cases, one a line")

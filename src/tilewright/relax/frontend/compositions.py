@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tilewright import topi
 from tilewright.relax import op
 from tilewright.relax.frontend.emitter import Emitter
 
@@ -40,3 +41,13 @@ def repeat_interleaved(graph: Emitter, x: Any, repeats: Any, dim: int) -> Any:
     thin = graph.reshape(x, [*shape[: dim + 1], 1, *shape[dim + 1 :]])
     wide = graph.emit(op.broadcast_to(thin, [*shape[: dim + 1], repeats, *shape[dim + 1 :]]))
     return graph.reshape(wide, [*shape[:dim], shape[dim] * repeats, *shape[dim + 1 :]])
+
+
+def sampled(
+    graph: Emitter, x: Any, grid: Any, method: str, padding: str, align_corners: bool
+) -> Any:
+    """The pixels of images or volumes at the places of a grid, whose coordinates come last."""
+    rank = graph.rank_of(x)
+    places = graph.permute(grid, [0, rank - 1, *range(1, rank - 1)])
+    layout = "NCHW" if rank == 4 else "NCDHW"
+    return graph.emit_te(topi.image.grid_sample, x, places, method, layout, padding, align_corners)

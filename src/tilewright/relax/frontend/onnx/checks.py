@@ -28,6 +28,7 @@ _LISTS: Final = {
     AttributeProto.TYPE_PROTOS: "type_protos", AttributeProto.SPARSE_TENSORS: "sparse_tensors",
 }  # fmt: skip
 
+
 def check_model(model: ModelProto) -> None:
     """Refuse a model that is not well-formed.
 
@@ -130,7 +131,9 @@ def _check_nodes(
         _check_attributes(node, place)
         _check_schema(node, place, opsets)
         for attribute in node.attribute:
-            for graph in [attribute.g] if attribute.type == AttributeProto.GRAPH else attribute.graphs:
+            for graph in (
+                [attribute.g] if attribute.type == AttributeProto.GRAPH else attribute.graphs
+            ):
                 _check_graph(graph, frozenset(known), opsets, depth + 1, f"a graph of {place}")
         for name in node.output:
             if not name:

@@ -193,9 +193,7 @@ def _gather(x: Elements, indices: Elements, *, axis: int = 0) -> Elements:
     return _like(x, np.take(x.values, indices.values, axis=axis))
 
 
-def _slice(
-    x: Elements, starts: Any, ends: Any, axes: Any = None, steps: Any = None
-) -> Elements:
+def _slice(x: Elements, starts: Any, ends: Any, axes: Any = None, steps: Any = None) -> Elements:
     begin, end = _integers(starts), _integers(ends)
     along = list(range(len(begin))) if axes is None else _integers(axes)
     stride = [1] * len(begin) if steps is None else _integers(steps)

@@ -29,7 +29,7 @@ from tilewright.relax.frontend.onnx.table import (
     OLDEST_VERSIONS,
     NotConstantError,
 )
-from tilewright.relax.frontend.onnx.tensors import array_of
+from tilewright.relax.frontend.onnx.tensors import NARROW, array_of
 from tilewright.relax.frontend.onnx.types import type_of
 from tilewright.relax.frontend.table import Converter, Problems, UnsupportedError
 from tilewright.relax.struct_info import ShapeStructInfo, TensorStructInfo
@@ -51,6 +51,7 @@ class Graph(Emitter):
         values: what each name stands for: an array, a list for a sequence, `EMPTY` for an optional
             value that is not there, or `UNKNOWN`.
         opsets: the version of each domain of operators, in the function that is being converted.
+        bits: how many bits the integers of an array have, if they fill no bytes.
         node: the node that is being converted.
         folder: where files of elements may be.
     """
@@ -66,6 +67,7 @@ class Graph(Emitter):
         self.problems = Problems(ADVICE)
         self.node: NodeProto = NodeProto()
         self.folder = folder
+        self.bits: dict[RelaxExpr, int] = {}
         self._elements: dict[RelaxExpr, Elements] = {}
         self._count = 0
         self._calls: list[str] = []
@@ -225,7 +227,10 @@ class Graph(Emitter):
 
     def tensor(self, tensor: TensorProto) -> Constant:
         """A tensor of the model."""
-        return Constant(np.ascontiguousarray(array_of(tensor, self.folder)))
+        value = Constant(np.asarray(array_of(tensor, self.folder), order="C"))
+        if tensor.data_type in NARROW:
+            self.bits[value] = NARROW[tensor.data_type][1]  # type: ignore[index]
+        return value
 
     def _convert(self, node: NodeProto) -> None:
         try:
@@ -247,7 +252,9 @@ class Graph(Emitter):
                 self.values[name] = value
 
     def _problem(self, node: NodeProto, reason: str) -> list[Any]:
-        place = place_of(node) + (f", in {' of '.join(reversed(self._calls))}" if self._calls else "")
+        place = place_of(node) + (
+            f", in {' of '.join(reversed(self._calls))}" if self._calls else ""
+        )
         self.problems.add(operator_name(node), reason, place)
         return [UNKNOWN] * len(node.output)
 

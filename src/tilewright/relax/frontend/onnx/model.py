@@ -19,7 +19,7 @@ from tilewright.relax.frontend.emitter import number
 from tilewright.relax.frontend.onnx.checks import check_model, opsets_of
 from tilewright.relax.frontend.onnx.graph import UNKNOWN, Graph
 from tilewright.relax.frontend.onnx.sizes import Sizes, identifier
-from tilewright.relax.frontend.onnx.tensors import dtype_of
+from tilewright.relax.frontend.onnx.tensors import NARROW, dtype_of
 from tilewright.relax.frontend.onnx.types import Items
 from tilewright.relax.frontend.table import UnsupportedError
 from tilewright.relax.struct_info import TensorStructInfo
@@ -137,7 +137,9 @@ def _inputs(
     weights = {tensor.name for tensor in proto.initializer}
     values = [value for value in proto.input if value.name not in weights]
     for name, given in (("shape_dict", shapes), ("dtype_dict", dtypes)):
-        unknown = set(given) - {value.name for value in values} if isinstance(given, Mapping) else ()
+        unknown = (
+            set(given) - {value.name for value in values} if isinstance(given, Mapping) else ()
+        )
         if unknown:
             raise ArgumentValueError(f"{name} names {min(unknown)!r}, which is no input")
     sizes = Sizes()
@@ -152,6 +154,8 @@ def _inputs(
         names.add(name)
         variable = Var(name, info)
         graph.values[value.name] = variable
+        if value.type.tensor_type.elem_type in NARROW:
+            graph.bits[variable] = NARROW[value.type.tensor_type.elem_type][1]  # type: ignore[index]
         params.append(variable)
     return params
 

@@ -2,12 +2,18 @@
 
 from tilewright.relax.frontend.onnx.operators import (
     activation,
+    control_flow,
     create,
     elementwise,
+    images,
     index,
     layout,
     normalization,
     pooling,
     products,
+    quantized,
+    recurrent,
     reduction,
+    sequences,
+    signal,
 )

@@ -55,7 +55,9 @@ def arange(graph: Graph, start: Any, limit: Any, delta: Any, *, stash_type: int 
     else:
         # The number of steps is computed, and becomes a size.
         span = op.divide(op.subtract(limit, start), delta)
-        steps_count = op.maximum(op.astype(op.ceil(graph.emit(span)), "int64"), graph.operand(0, "int64"))
+        steps_count = op.maximum(
+            op.astype(op.ceil(graph.emit(span)), "int64"), graph.operand(0, "int64")
+        )
         (count,) = graph.integers(graph.emit(steps_count))
         steps = graph.emit(op.arange(0, count, 1, dtype="int64"))
     moved = op.multiply(graph.cast(steps, dtype), graph.reshape(delta, []))
@@ -73,36 +75,34 @@ def eye_like(graph: Graph, x: Any, *, dtype: int | None = None, k: int = 0) -> A
 
 
 @converts("Cast")
-def cast(
-    graph: Graph, x: Any, *, to: int, saturate: int = 1, round_mode: str = "up"
-) -> Any:
+def cast(graph: Graph, x: Any, *, to: int, saturate: int = 1, round_mode: str = "up") -> Any:
     """`x` in another dtype."""
-    dtype = dtype_of(to)
-    if to in NARROW:
-        return _narrowed(graph, x, to)
+    return converted(graph, x, dtype_of(to), NARROW[to][1] if to in NARROW else None)  # type: ignore[index]
+
+
+def converted(graph: Graph, x: Any, dtype: str, bits: int | None = None) -> Any:
+    """`x` in another dtype, or in some bits of it."""
+    if bits is not None and graph.bits.get(x, 8) > bits:
+        return _narrowed(graph, x, dtype, bits)
     if dtype == "bool" and graph.dtype_of(x) != "bool":
         return op.not_equal(x, graph.scalar_like(0, x))
     return graph.cast(x, dtype)
 
 
-def _narrowed(graph: Graph, x: Any, to: int) -> Any:
-    """Integers of less than a byte: the lowest bits of `x`."""
-    dtype, bits = NARROW[to]  # type: ignore[index]
+def _narrowed(graph: Graph, x: Any, dtype: str, bits: int) -> Any:
+    """Integers of less than a byte: the lowest bits of `x`, which is rounded to the nearest."""
+    x = graph.emit(op.round(x)) if graph.is_float(x) else x
     wide = graph.cast(graph.cast(x, "int32"), dtype)
-    left = 8 - bits
-    amount = graph.operand(left, dtype)
-    return op.right_shift(op.left_shift(wide, amount), amount)
+    amount = graph.operand(8 - bits, dtype)
+    result = graph.emit(op.right_shift(op.left_shift(wide, amount), amount))
+    graph.bits[result] = bits
+    return result
 
 
 @converts("CastLike")
-def cast_like(
-    graph: Graph, x: Any, like: Any, *, saturate: int = 1, round_mode: str = "up"
-) -> Any:
+def cast_like(graph: Graph, x: Any, like: Any, *, saturate: int = 1, round_mode: str = "up") -> Any:
     """`x` in the dtype of another array."""
-    dtype = graph.dtype_of(like)
-    if dtype == "bool" and graph.dtype_of(x) != "bool":
-        return op.not_equal(x, graph.scalar_like(0, x))
-    return graph.cast(x, dtype)
+    return converted(graph, x, graph.dtype_of(like), graph.bits.get(like))
 
 
 @converts("BitCast")

@@ -104,9 +104,7 @@ def shift(graph: Graph, x: Any, y: Any, *, direction: str) -> Any:
 
 
 @converts("IsInf")
-def is_infinite(
-    graph: Graph, x: Any, *, detect_negative: int = 1, detect_positive: int = 1
-) -> Any:
+def is_infinite(graph: Graph, x: Any, *, detect_negative: int = 1, detect_positive: int = 1) -> Any:
     """Whether elements are infinite, with the signs that count."""
     infinite = op.isinf(x)
     zero = graph.scalar_like(0, x)

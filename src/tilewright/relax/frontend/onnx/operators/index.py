@@ -66,9 +66,7 @@ def scatter_elements(
 
 
 @converts("ScatterND")
-def scatter_nd(
-    graph: Graph, x: Any, indices: Any, updates: Any, *, reduction: str = "none"
-) -> Any:
+def scatter_nd(graph: Graph, x: Any, indices: Any, updates: Any, *, reduction: str = "none") -> Any:
     """`x` with parts at places with several coordinates replaced, or combined with others."""
     return op.scatter_nd(x, indices, updates, _reduction(reduction))
 
@@ -84,7 +82,9 @@ def one_hot(graph: Graph, indices: Any, depth: Any, values: Any, *, axis: int = 
     """One value at the index, another elsewhere, along a new axis."""
     (count,) = graph.integers(depth)
     rank = graph.rank_of(indices) + 1
-    places = graph.cast(graph.emit(op.trunc(indices)) if graph.is_float(indices) else indices, "int64")
+    places = graph.cast(
+        graph.emit(op.trunc(indices)) if graph.is_float(indices) else indices, "int64"
+    )
     places = from_front(graph, places, count)
     classes = graph.emit(op.arange(0, count, 1, dtype="int64"))
     thin = [1] * rank

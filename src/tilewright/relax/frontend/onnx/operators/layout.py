@@ -202,7 +202,11 @@ def _constant_pad(graph: Graph, x: Any, widths: Sequence[int], value: Any) -> An
     if value is None:
         return op.nn.pad(x, widths, pad_value=0)
     known = graph.elements(value)
-    if known is not None and known.is_constant and math.isfinite(float(known.values)):
+    if (
+        known is not None
+        and known.is_constant
+        and math.isfinite(float(known.values.reshape(-1)[0]))
+    ):
         return op.nn.pad(x, widths, pad_value=known.values.reshape(-1)[0].item())
     # Where the border is, a mask of ones has zeros.
     shape = graph.shape_of(x)

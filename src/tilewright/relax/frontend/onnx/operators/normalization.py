@@ -122,7 +122,9 @@ def lp_norm(graph: Graph, x: Any, *, axis: int = -1, p: int = 2) -> Any:
     total = op.sum(op.abs(x) if p == 1 else op.multiply(x, x), axis, True)
     norm = graph.emit(total if p == 1 else op.sqrt(graph.emit(total)))
     zero = op.equal(norm, graph.scalar_like(0, x))
-    return op.where(zero, graph.scalar_like(0, x), op.divide(x, op.where(zero, graph.scalar_like(1, x), norm)))
+    return op.where(
+        zero, graph.scalar_like(0, x), op.divide(x, op.where(zero, graph.scalar_like(1, x), norm))
+    )
 
 
 @converts("LRN")
@@ -136,11 +138,11 @@ def local_response_norm(
     widths[2:4] = before, after
     squares = graph.emit(op.nn.pad(graph.emit(op.multiply(x, x)), widths))
     channels = graph.shape_of(x)[1]
-    parts = [
-        graph.emit(op.strided_slice(squares, [1], [n], [channels + n])) for n in range(size)
-    ]
+    parts = [graph.emit(op.strided_slice(squares, [1], [n], [channels + n])) for n in range(size)]
     total = parts[0]
     for part in parts[1:]:
         total = op.add(total, part)
-    base = op.add(op.multiply(total, graph.scalar_like(alpha / size, x)), graph.scalar_like(bias, x))
+    base = op.add(
+        op.multiply(total, graph.scalar_like(alpha / size, x)), graph.scalar_like(bias, x)
+    )
     return op.divide(x, op.power(graph.emit(base), graph.scalar_like(beta, x)))

@@ -38,9 +38,7 @@ def max_pool(
     """The largest element of each window."""
     if graph.has_result(1):
         raise UnsupportedError("the places of the largest elements are not supported")
-    return _pooled(
-        graph, _MAX, x, kernel_shape, auto_pad, pads, strides, dilations, ceil_mode
-    )
+    return _pooled(graph, _MAX, x, kernel_shape, auto_pad, pads, strides, dilations, ceil_mode)
 
 
 @converts("AveragePool")

@@ -70,7 +70,11 @@ def window(
         size = number(extent)
         if not isinstance(size, int) and s != 1:
             raise UnsupportedError("the padding depends on a dynamic extent; use pads")
-        last = 0 if not isinstance(size, int) else ((size + s - 1) // s - 1) * s + (k - 1) * d + 1 - size
+        last = (
+            0
+            if not isinstance(size, int)
+            else ((size + s - 1) // s - 1) * s + (k - 1) * d + 1 - size
+        )
         total = max(last, 0) if isinstance(size, int) else (k - 1) * d
         small, large = total // 2, total - total // 2
         before.append(small if auto_pad == "SAME_UPPER" else large)
