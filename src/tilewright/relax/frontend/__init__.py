@@ -10,9 +10,9 @@ from tilewright.relax.expr import Function
 from tilewright.runtime.ndarray import NDArray
 
 if TYPE_CHECKING:
-    from tilewright.relax.frontend import nn, torch
+    from tilewright.relax.frontend import nn, onnx, torch
 
-_MODULES: Final = ("nn", "torch")
+_MODULES: Final = ("nn", "onnx", "torch")
 """Packages that are imported when they are first used."""
 
 

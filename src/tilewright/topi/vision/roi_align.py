@@ -22,6 +22,7 @@ def roi_align_nchw(
     spatial_scale: float,
     mode: str | bytes = "avg",
     sample_ratio: int = 2,
+    aligned: bool = False,
 ) -> Tensor:
     """Averages (or maxima) of samples of boxes, ``(boxes, channel, pooled height, pooled width)``.
 
@@ -36,10 +37,13 @@ def roi_align_nchw(
         spatial_scale: the factor from the coordinates of boxes to pixels.
         mode: ``"avg"`` or ``"max"``.
         sample_ratio: how many samples a part has along each side, at least 1.
+        aligned: whether coordinates are those of the borders of pixels, whose centres lie half a
+            pixel further; a box is not enlarged to the size of a pixel then.
     """
     return _aligned(
-        "roi_align_nchw", data, rois, pooled_size, spatial_scale, mode, sample_ratio, "NCHW"
-    )
+        "roi_align_nchw", data, rois, pooled_size, spatial_scale, mode, sample_ratio, aligned,
+        "NCHW",
+    )  # fmt: skip
 
 
 def _aligned(
@@ -50,7 +54,8 @@ def _aligned(
     spatial_scale: float,
     mode: str | bytes,
     sample_ratio: int,
-    layout: str,
+    aligned: bool = False,
+    layout: str = "NHWC",
 ) -> Tensor:
     kind = mode.decode() if isinstance(mode, bytes) else mode
     if kind not in ("avg", "max"):
@@ -75,7 +80,7 @@ def _aligned(
     steps = [te.reduce_axis((0, sample_ratio), name) for name in ("ry", "rx")]
 
     rows, columns = (
-        _samples(rois, n, data.shape[axis], parts[n], sample_ratio, spatial_scale)
+        _samples(rois, n, data.shape[axis], parts[n], sample_ratio, spatial_scale, aligned)
         for n, axis in enumerate(axes)
     )
     images = te.compute(
@@ -119,7 +124,7 @@ roi_align_nhwc = variant(
 
 
 def _samples(
-    rois: Tensor, n: int, extent: Any, parts: int, ratio: int, scale: float
+    rois: Tensor, n: int, extent: Any, parts: int, ratio: int, scale: float, aligned: bool
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """The two pixels around each sample along height (0) or width (1), and their weights.
 
@@ -129,8 +134,10 @@ def _samples(
     shape = (rois.shape[0], as_expr(parts, rois.shape[0].dtype), as_expr(ratio, "int32"))
 
     def place(box: Any, part: Any, step: Any) -> Any:
-        first, last = (rois(box, corner - n) * scale for corner in (2, 4))
-        size = tir.max(last - first, as_expr(1.0, dtype)) / float(parts)
+        offset = 0.5 if aligned else 0.0
+        first, last = (rois(box, corner - n) * scale - offset for corner in (2, 4))
+        extent = last - first if aligned else tir.max(last - first, as_expr(1.0, dtype))
+        size = extent / float(parts)
         return first + (cast(dtype, part) + (cast(dtype, step) + 0.5) / float(ratio)) * size
 
     at = te.compute(shape, place, "T_place")

@@ -4,26 +4,17 @@ from __future__ import annotations
 
 import inspect
 import operator
-from collections.abc import Sequence
 from typing import Any, Final
 
 import torch
 
-from tilewright.arith import Analyzer
 from tilewright.error import TVMError
-from tilewright.ir.convert import cast, const
-from tilewright.ir.dtype import DType
-from tilewright.ir.expr import Expr
-from tilewright.relax import op
 from tilewright.relax.block_builder import BlockBuilder
-from tilewright.relax.expr import Call, PrimValue, RelaxExpr, Var
+from tilewright.relax.expr import Call, RelaxExpr
+from tilewright.relax.frontend.emitter import Emitter
+from tilewright.relax.frontend.table import Converter, Problems, UnsupportedError
 from tilewright.relax.frontend.torch.sizes import SYMBOLIC, Sizes
-from tilewright.relax.frontend.torch.table import (
-    Converter,
-    Problems,
-    UnsupportedError,
-    converter_of,
-)
+from tilewright.relax.frontend.torch.table import ADVICE, converter_of, place_of
 from tilewright.relax.frontend.torch.tensors import dtype_of
 from tilewright.relax.struct_info import TensorStructInfo
 
@@ -40,32 +31,27 @@ CHECKS: Final = frozenset({
 """What states conditions that hold for all inputs that the program was exported for."""
 
 
-class Graph:
+class Graph(Emitter):
     """A graph function while it is made from a torch program.
 
     Attributes:
-        builder: makes the function.
         values: what each node of the program has become: expressions, numbers, or lists of these.
         node: the call that is being converted.
     """
 
     def __init__(self, builder: BlockBuilder) -> None:
-        self.builder = builder
+        super().__init__(builder)
         self.sizes = Sizes()
         self.values: dict[torch.fx.Node, Any] = {}
-        self.problems = Problems()
+        self.problems = Problems(ADVICE)
         self.node: torch.fx.Node = None  # type: ignore[assignment]
-        self._analyzer = Analyzer()
 
     # --- what conversions use -------------------------------------------------------------
 
-    def emit(self, expr: Any) -> Any:
-        """Bind `expr` to a variable, which has struct info; a variable stays as it is."""
-        return expr if isinstance(expr, Var) else self.builder.emit(expr, self.node.name)
-
-    def emit_te(self, function: Any, *args: Any, **kwargs: Any) -> Any:
-        """Bind what a function of `tilewright.topi` computes, where there is no operator for it."""
-        return self.builder.emit_te(function, *args, **kwargs)
+    @property
+    def name_hint(self) -> str:
+        """The name of the call that is being converted."""
+        return self.node.name
 
     @property
     def result(self) -> Any:
@@ -87,57 +73,6 @@ class Graph:
         operands = [known(argument) for argument in self.node.args[:2]]
         return dtype_of(torch.result_type(*operands))
 
-    def shape_of(self, value: Any) -> list[Any]:
-        """The extents of an array."""
-        extents = value.struct_info.extents
-        assert extents is not None, "what torch knows of a result has been matched"
-        return list(extents)
-
-    def rank_of(self, value: Any) -> int:
-        """The number of dimensions of an array."""
-        return value.struct_info.ndim
-
-    def dtype_of(self, value: Any) -> str:
-        """The dtype of an array."""
-        return str(value.struct_info.dtype)
-
-    def cast(self, value: Any, dtype: str) -> Any:
-        """An array with elements of `dtype`; a number stays as it is."""
-        if not isinstance(value, RelaxExpr) or self.dtype_of(value) == dtype:
-            return value
-        return self.emit(op.astype(value, dtype))
-
-    def operand(self, value: Any, dtype: str) -> Any:
-        """An array or a number with elements of `dtype`."""
-        if isinstance(value, RelaxExpr):
-            return self.cast(value, dtype)
-        element = DType(dtype)
-        is_symbolic = isinstance(value, Expr)
-        return PrimValue(cast(element, value) if is_symbolic else const(value, element))
-
-    def permute(self, value: Any, axes: Sequence[int]) -> Any:
-        """Permute dimensions; a permutation of a permutation is one."""
-        order = [axis % len(axes) for axis in axes]
-        if isinstance(value, Var):
-            binding = self.builder.lookup_binding(value)
-            if isinstance(binding, Call) and binding.op is PERMUTE:
-                before = binding.attrs["axes"]
-                order, value = [int(before[axis]) for axis in order], binding.args[0]
-        return value if order == sorted(order) else self.emit(op.permute_dims(value, order))
-
-    def reshape(self, value: Any, shape: Sequence[Any]) -> Any:
-        """Elements in the same order with another shape."""
-        return value if self.same_shape(value, shape) else self.emit(op.reshape(value, shape))
-
-    def same_shape(self, value: Any, shape: Sequence[Any]) -> bool:
-        """Whether an array is known to have these extents."""
-        extents = value.struct_info.extents
-        return (
-            extents is not None
-            and len(extents) == len(shape)
-            and all(map(self._analyzer.can_prove_equal, extents, shape))
-        )
-
     # --- the program ----------------------------------------------------------------------
 
     def convert_calls(self, program: torch.fx.Graph) -> None:
@@ -158,7 +93,7 @@ class Graph:
             else:
                 self.values[node] = self._matched(self._value(node), node.meta.get("val"))
         except (UnsupportedError, TVMError) as error:
-            self.problems.add(node, str(error))
+            self.problems.add(str(node.target), str(error), str(place_of(node)))
             self.values[node] = UNKNOWN
 
     def _value(self, node: torch.fx.Node) -> Any:
@@ -239,9 +174,6 @@ class Graph:
     def struct_info_of(self, fake: torch.Tensor) -> TensorStructInfo:
         """What torch knows of a tensor."""
         return TensorStructInfo(self.sizes.shape(fake.shape), dtype_of(fake.dtype))
-
-
-PERMUTE: Final = op.permute_dims(Var("x", TensorStructInfo(ndim=2)), (1, 0)).op
 
 
 def known(argument: Any) -> Any:

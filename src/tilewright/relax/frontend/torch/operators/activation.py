@@ -6,8 +6,9 @@ import math
 from typing import Any, Final
 
 from tilewright.relax import op
+from tilewright.relax.frontend.table import UnsupportedError
 from tilewright.relax.frontend.torch.graph import Graph
-from tilewright.relax.frontend.torch.table import UnsupportedError, convert_by, converts
+from tilewright.relax.frontend.torch.table import convert_by, converts
 
 _FUNCTIONS: Final = {
     name: getattr(op, name)

@@ -7,8 +7,9 @@ from typing import Any, Final
 
 from tilewright import te, tir
 from tilewright.relax import PrimValue, op
+from tilewright.relax.frontend.table import UnsupportedError
 from tilewright.relax.frontend.torch.graph import Graph
-from tilewright.relax.frontend.torch.table import UnsupportedError, convert_by, converts
+from tilewright.relax.frontend.torch.table import convert_by, converts
 
 _ARITHMETIC: Final = {
     "mul": op.multiply,

@@ -8,8 +8,9 @@ from typing import Any
 import torch
 
 from tilewright.relax.expr import If, PrimValue, RelaxExpr, SeqExpr, Tuple, TupleGetItem
+from tilewright.relax.frontend.table import UnsupportedError
 from tilewright.relax.frontend.torch.graph import UNKNOWN, Graph
-from tilewright.relax.frontend.torch.table import UnsupportedError, converts
+from tilewright.relax.frontend.torch.table import converts
 
 
 @converts("cond")

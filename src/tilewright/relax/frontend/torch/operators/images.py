@@ -8,13 +8,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from tilewright import te, tir, topi
+from tilewright import topi
 from tilewright.relax import const, op
+from tilewright.relax.frontend.compositions import sampled
+from tilewright.relax.frontend.emitter import number
+from tilewright.relax.frontend.table import UnsupportedError
 from tilewright.relax.frontend.torch.graph import Graph
 from tilewright.relax.frontend.torch.operators.products import each, with_batch
-from tilewright.relax.frontend.torch.operators.slices import number
-from tilewright.relax.frontend.torch.table import UnsupportedError, converts
-from tilewright.topi.operands import accumulator
+from tilewright.relax.frontend.torch.table import converts
 
 _MAX: Final = {1: op.nn.max_pool1d, 2: op.nn.max_pool2d, 3: op.nn.max_pool3d}
 _AVERAGE: Final = {1: op.nn.avg_pool1d, 2: op.nn.avg_pool2d, 3: op.nn.avg_pool3d}
@@ -109,21 +110,12 @@ _METHODS: Final = ("bilinear", "nearest", "bicubic")
 _PADDINGS: Final = ("zeros", "border", "reflection")
 
 
-@converts("aten.grid_sampler", "aten.grid_sampler_2d")
+@converts("aten.grid_sampler", "aten.grid_sampler_2d", "aten.grid_sampler_3d")
 def grid_sample(
     graph: Graph, x: Any, grid: Any, method: int, padding: int, align_corners: bool
 ) -> Any:
     """The pixels at the places of a grid."""
-    method_name, padding_mode = _METHODS[method], _PADDINGS[padding]
-    if method_name == "bicubic" or padding_mode == "reflection" or graph.rank_of(x) != 4:
-        raise UnsupportedError(
-            f"mode {method_name!r} with padding_mode {padding_mode!r} and "
-            f"{graph.rank_of(x) - 2} dimensions is not supported"
-        )
-    places = graph.permute(grid, [0, 3, 1, 2])
-    return graph.emit_te(
-        topi.image.grid_sample, x, places, method_name, "NCHW", padding_mode, align_corners
-    )
+    return sampled(graph, x, grid, _METHODS[method], _PADDINGS[padding], align_corners)
 
 
 def _resize(graph: Graph, x: Any, method: str, align_corners: bool) -> Any:
@@ -220,46 +212,21 @@ def _resized(
         ratio = 1 / factors[axis] if factors[axis] else extent / size
         if align_corners:
             ratio = (extent - 1) / (size - 1) if size > 1 else 0.0
-        first, weights = _weights(extent, size, ratio, function, radius)
-        operands = const(first, "int64"), const(weights, graph.dtype_of(x))
-        x = graph.emit_te(_means, x, *operands, 2 + axis, primfunc_name_hint="resize_antialias")
+        places, weights = _windows(extent, size, ratio, function, radius)
+        operands = const(places, "int64"), const(weights, graph.dtype_of(x))
+        x = graph.emit_te(topi.image.resample, x, *operands, 2 + axis)
     return x
 
 
-def _means(x: te.Tensor, first: te.Tensor, weights: te.Tensor, axis: int) -> te.Tensor:
-    """The means of windows along a dimension; pixels outside of a window do not count.
-
-    Args:
-        first: the first pixel of each window, ``(size,)``.
-        weights: those of the pixels of each window, ``(size, most pixels)``; 0 behind its end.
-    """
-    size, most = weights.shape
-    step = te.reduce_axis((0, most), "step")
-    shape = [*x.shape[:axis], size, *x.shape[axis + 1 :]]
-    wide = accumulator(x.dtype)
-
-    def element(*place: Any) -> Any:
-        window = place[axis]
-        weight = weights(window, step.var)
-        pixel = tir.min(first(window) + step.var, x.shape[axis] - 1)
-        value = x(*place[:axis], pixel, *place[axis + 1 :])
-        term = tir.Cast(wide, value) * tir.Cast(wide, weight)
-        return te.sum(tir.Select(weight.equal(0.0), tir.const(0.0, wide), term), axis=step)
-
-    total = te.compute(shape, element, "T_total")
-    return te.compute(
-        shape, lambda *place: tir.Cast(x.dtype, total(*place)), "T_means", "injective"
-    )
-
-
-def _weights(
+def _windows(
     extent: int, size: int, ratio: float, function: Callable[[np.ndarray], np.ndarray], radius: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """For each of `size` windows over `extent` pixels the first pixel, and the weights from it."""
+    """For each of `size` windows over `extent` pixels the pixels, and their weights."""
     width = max(ratio, 1.0)
     centre = ratio * (np.arange(size) + 0.5)[:, None]
     first = np.maximum(np.trunc(centre - radius * width + 0.5), 0)
     last = np.minimum(np.trunc(centre + radius * width + 0.5), extent)
     pixels = first + np.arange(max(int((last - first).max()), 1))
     weights = np.where(pixels < last, function((pixels - centre + 0.5) / width), 0)
-    return first[:, 0].astype("int64"), weights / weights.sum(1, keepdims=True)
+    inside = np.minimum(pixels, extent - 1).astype("int64")
+    return inside, weights / weights.sum(1, keepdims=True)

@@ -6,6 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from tilewright.relax import op
+from tilewright.relax.frontend.compositions import (
+    broadcast,
+    product,
+    repeat_interleaved,
+    tiled,
+)
 from tilewright.relax.frontend.torch.graph import Graph
 from tilewright.relax.frontend.torch.table import convert_by, converts
 
@@ -37,11 +43,6 @@ def movedim(graph: Graph, x: Any, source: Sequence[int], destination: Sequence[i
     return graph.permute(x, [places[d] if d in places else next(others) for d in range(rank)])
 
 
-def broadcast(graph: Graph, x: Any, shape: Sequence[Any]) -> Any:
-    """Dimensions of extent 1 repeated."""
-    return x if graph.same_shape(x, shape) else graph.emit(op.broadcast_to(x, shape))
-
-
 @converts("aten.cat", "aten.concat", "aten.concatenate")
 def cat(graph: Graph, tensors: Sequence[Any], dim: int = 0) -> Any:
     """Arrays one after the other along `dim`."""
@@ -69,13 +70,7 @@ def flip(graph: Graph, x: Any, dims: Sequence[int]) -> Any:
 @converts("aten.repeat", "aten.tile")
 def repeat(graph: Graph, x: Any, repeats: Sequence[Any]) -> Any:
     """The whole array repeated along each dimension; new dimensions may come first."""
-    known = graph.shape_of(x)
-    repeats = [1] * (len(known) - len(repeats)) + list(repeats)
-    extents = [1] * (len(repeats) - len(known)) + known
-    # Each dimension becomes two: the repetitions, and the elements.
-    wide = [part for pair in zip(repeats, extents, strict=True) for part in pair]
-    thin = graph.reshape(x, [part for extent in extents for part in (1, extent)])
-    return graph.reshape(graph.emit(op.broadcast_to(thin, wide)), graph.shape)
+    return tiled(graph, x, repeats)
 
 
 @converts("aten.repeat_interleave.self_int")
@@ -86,22 +81,6 @@ def repeat_interleave(
     if dim is None:
         x, dim = graph.reshape(x, [product(graph.shape_of(x))]), 0
     return repeat_interleaved(graph, x, repeats, dim % graph.rank_of(x))
-
-
-def repeat_interleaved(graph: Graph, x: Any, repeats: Any, dim: int) -> Any:
-    """Each element along `dim` `repeats` times, one after the other."""
-    shape = graph.shape_of(x)
-    thin = graph.reshape(x, [*shape[: dim + 1], 1, *shape[dim + 1 :]])
-    wide = graph.emit(op.broadcast_to(thin, [*shape[: dim + 1], repeats, *shape[dim + 1 :]]))
-    return graph.reshape(wide, [*shape[:dim], shape[dim] * repeats, *shape[dim + 1 :]])
-
-
-def product(extents: Sequence[Any]) -> Any:
-    """The number of elements of an array."""
-    result: Any = 1
-    for extent in extents:
-        result = result * extent
-    return result
 
 
 @converts("aten.pixel_shuffle")

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from tilewright.relax import const, op
+from tilewright.relax.frontend.emitter import number
+from tilewright.relax.frontend.table import UnsupportedError
 from tilewright.relax.frontend.torch.graph import Graph
-from tilewright.relax.frontend.torch.operators.slices import number
-from tilewright.relax.frontend.torch.table import UnsupportedError, converts
+from tilewright.relax.frontend.torch.table import converts
 
 
 def _filled(graph: Graph, value: float, like: Any, extents: Sequence[Any]) -> Any:

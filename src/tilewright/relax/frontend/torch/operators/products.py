@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from tilewright.relax import op
+from tilewright.relax.frontend.compositions import broadcast, product, repeat_interleaved
+from tilewright.relax.frontend.table import UnsupportedError
 from tilewright.relax.frontend.torch.graph import Graph
 from tilewright.relax.frontend.torch.operators.binary import combine
-from tilewright.relax.frontend.torch.operators.layout import broadcast, product, repeat_interleaved
 from tilewright.relax.frontend.torch.operators.reduction import vector_norm
-from tilewright.relax.frontend.torch.table import UnsupportedError, convert_by, converts
+from tilewright.relax.frontend.torch.table import convert_by, converts
 
 
 @converts("aten.addmm", "aten.baddbmm", "aten.addmv")

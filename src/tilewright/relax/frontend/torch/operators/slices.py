@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from tilewright.ir.arithmetic import maximum
-from tilewright.ir.expr import Expr, IntImm
+from tilewright.ir.expr import Expr
 from tilewright.relax import const, op
+from tilewright.relax.frontend.compositions import product
+from tilewright.relax.frontend.emitter import number
+from tilewright.relax.frontend.table import UnsupportedError
 from tilewright.relax.frontend.torch.graph import Graph
-from tilewright.relax.frontend.torch.operators.layout import product
-from tilewright.relax.frontend.torch.table import UnsupportedError, convert_by, converts
+from tilewright.relax.frontend.torch.table import convert_by, converts
 
 
 def part(graph: Graph, x: Any, dim: int, start: Any, length: Any, step: Any = 1) -> Any:
@@ -38,11 +40,6 @@ def start_of(extent: Any, start: Any) -> Any:
     if isinstance(start, int) and start < 0:
         return extent + start
     return start
-
-
-def number(value: Any) -> Any:
-    """An extent as an int, if it is one."""
-    return int(value.value) if isinstance(value, IntImm) else value
 
 
 @converts("aten.slice")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.relax import op
+from tilewright.relax.frontend.table import UnsupportedError
 from tilewright.relax.frontend.torch.graph import Graph
 from tilewright.relax.frontend.torch.operators.slices import part
-from tilewright.relax.frontend.torch.table import UnsupportedError, convert_by, converts
+from tilewright.relax.frontend.torch.table import convert_by, converts
 
 
 def _place(function: Any) -> Any:

@@ -1,0 +1,1 @@
+"""Runs the test cases of operators that the package onnx generates."""

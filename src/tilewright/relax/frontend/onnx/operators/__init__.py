@@ -1,0 +1,19 @@
+"""Conversions of operators of ONNX, one file a family; importing this enters all into the table."""
+
+from tilewright.relax.frontend.onnx.operators import (
+    activation,
+    control_flow,
+    create,
+    elementwise,
+    images,
+    index,
+    layout,
+    normalization,
+    pooling,
+    products,
+    quantized,
+    recurrent,
+    reduction,
+    sequences,
+    signal,
+)

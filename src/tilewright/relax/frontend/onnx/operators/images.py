@@ -1,0 +1,354 @@
+"""Images of other sizes, pixels at places that are computed, and boxes in images."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from tilewright import topi
+from tilewright.ir.arithmetic import floordiv
+from tilewright.ir.convert import cast
+from tilewright.relax import op
+from tilewright.relax.frontend.compositions import sampled
+from tilewright.relax.frontend.emitter import number
+from tilewright.relax.frontend.onnx.graph import Graph
+from tilewright.relax.frontend.onnx.table import converts
+from tilewright.relax.frontend.table import UnsupportedError
+
+
+class _Axis(NamedTuple):
+    """How one dimension is resized.
+
+    Attributes:
+        axis: which one.
+        extent: the number of elements.
+        size: that of the result.
+        scale: the factor between them as the model gives it.
+        region: the part of the dimension that is enlarged, from 0 to 1.
+    """
+
+    axis: int
+    extent: int
+    size: int
+    scale: float
+    region: tuple[float, float]
+
+
+class _Options(NamedTuple):
+    """The attributes of ``Resize``."""
+
+    mode: str
+    place: str
+    nearest: str
+    alpha: float
+    excludes: bool
+    antialias: bool
+
+
+@converts("Resize", since=11)
+def resize(
+    graph: Graph, x: Any, roi: Any = None, scales: Any = None, sizes: Any = None, *,
+    antialias: int = 0, axes: Sequence[int] | None = None,
+    coordinate_transformation_mode: str = "half_pixel", cubic_coeff_a: float = -0.75,
+    exclude_outside: int = 0, extrapolation_value: float = 0.0,
+    keep_aspect_ratio_policy: str = "stretch", mode: str = "nearest",
+    nearest_mode: str = "round_prefer_floor",
+) -> Any:  # fmt: skip
+    """An array of another size: each element from those around its place in the array."""
+    options = _Options(
+        mode, coordinate_transformation_mode, nearest_mode, cubic_coeff_a, bool(exclude_outside),
+        bool(antialias),
+    )  # fmt: skip
+    rank = graph.rank_of(x)
+    along = list(range(rank)) if axes is None else [axis % rank for axis in axes]
+    extents = [number(graph.shape_of(x)[axis]) for axis in along]
+    if not all(isinstance(extent, int) for extent in extents):
+        return _dynamic(graph, x, along, scales, sizes, options)
+    regions = [(0.0, 1.0)] * len(along)
+    if roi is not None and options.place == "tf_crop_and_resize":
+        bounds = graph.constants(roi, "roi").reshape(2, -1).astype("float64")
+        regions = [(float(a), float(b)) for a, b in bounds.T]
+    parts = _axes(graph, along, extents, scales, sizes, regions, keep_aspect_ratio_policy)
+    outside = []
+    for part in parts:
+        if part.scale == 1 and part.extent == part.size and options.place != "tf_crop_and_resize":
+            continue
+        place = _places(part, options.place)
+        x = _resized(graph, x, part, place, options)
+        if options.place == "tf_crop_and_resize":
+            outside.append((part.axis, (place < 0) | (place > part.extent - 1)))
+    return _extrapolated(graph, x, outside, extrapolation_value)
+
+
+@converts("Upsample", since=9)
+def upsample(graph: Graph, x: Any, scales: Any, *, mode: str = "nearest") -> Any:
+    """An enlarged array."""
+    return resize(
+        graph, x, None, scales, coordinate_transformation_mode="asymmetric", mode=mode,
+        nearest_mode="floor",
+    )  # fmt: skip
+
+
+def _axes(
+    graph: Graph, along: Sequence[int], extents: Sequence[int], scales: Any, sizes: Any,
+    regions: Sequence[tuple[float, float]], policy: str,
+) -> list[_Axis]:  # fmt: skip
+    """The dimensions with what they are resized to."""
+    if sizes is None or not graph.constants(sizes, "sizes").size:
+        factors = [float(f) for f in graph.constants(scales, "scales").reshape(-1)]
+        wanted = [
+            int(np.floor(extent * (factor * (b - a))))
+            for extent, factor, (a, b) in zip(extents, factors, regions, strict=True)
+        ]
+    else:
+        wanted = graph.axes(sizes, "sizes")
+        factors = [size / extent for size, extent in zip(wanted, extents, strict=True)]
+        if policy != "stretch":
+            factor = (min if policy == "not_larger" else max)(factors)
+            factors = [factor] * len(factors)
+            wanted = [int(np.floor(factor * extent + 0.5)) for extent in extents]
+    if any(not 0 < size < 1 << 24 for size in wanted) or any(factor <= 0 for factor in factors):
+        raise UnsupportedError(f"the sizes {wanted} are not supported")
+    return [_Axis(*part) for part in zip(along, extents, wanted, factors, regions, strict=True)]
+
+
+def _places(part: _Axis, mode: str) -> np.ndarray:
+    """Where the elements of the result are in the array."""
+    x = np.arange(part.size, dtype="float64")
+    exact = part.scale * part.extent
+    centre = (x + 0.5) / part.scale - 0.5
+    if mode == "half_pixel":
+        return centre
+    if mode == "half_pixel_symmetric":
+        return part.extent / 2 * (1 - part.size / exact) + centre
+    if mode == "pytorch_half_pixel":
+        return centre if part.size > 1 else np.full(1, -0.5)
+    if mode == "align_corners":
+        return x * (part.extent - 1) / (part.size - 1) if part.size > 1 else np.zeros(1)
+    if mode == "asymmetric":
+        return x / part.scale
+    if mode == "tf_half_pixel_for_nn":
+        return (x + 0.5) / part.scale
+    if mode == "tf_crop_and_resize":
+        first, last = part.region
+        if part.size == 1:
+            return np.full(1, (first + last) / 2 * (part.extent - 1))
+        return (first + x * (last - first) / (part.size - 1)) * (part.extent - 1)
+    raise UnsupportedError(f"coordinate_transformation_mode={mode!r} is not supported")
+
+
+def _resized(graph: Graph, x: Any, part: _Axis, place: np.ndarray, options: _Options) -> Any:
+    """The array with one dimension resized."""
+    below = np.ceil(place) - 1
+    ratio = (place - below)[:, None]  # of the way to the next element, more than 0
+    if options.mode == "nearest":
+        index = below + _next(ratio[:, 0], options.nearest)
+        return graph.emit(op.take(x, _clipped(graph, index, part.extent), part.axis))
+    if options.mode not in _KERNELS:
+        raise UnsupportedError(f"mode={options.mode!r} is not supported")
+    radius, kernel = _KERNELS[options.mode]
+    narrow = min(part.scale, 1.0) if options.antialias else 1.0
+    first = int(np.floor(-radius / narrow)) + 1
+    steps = np.arange(first, 2 - first)
+    weights = kernel((steps - ratio) * narrow, options.alpha)
+    if options.antialias:
+        weights = weights / weights.sum(1, keepdims=True)
+    index = below[:, None] + steps
+    if options.excludes:
+        weights = np.where((index >= 0) & (index < part.extent), weights, 0)
+        weights = weights / weights.sum(1, keepdims=True)
+    tables = _clipped(graph, index, part.extent), graph.constant(weights, _accurate(graph, x))
+    return graph.emit_te(topi.image.resample, x, *tables, part.axis)
+
+
+def _accurate(graph: Graph, x: Any) -> str:
+    return "float64" if graph.dtype_of(x) == "float64" else "float32"
+
+
+def _clipped(graph: Graph, index: np.ndarray, extent: int) -> Any:
+    return graph.constant(np.clip(index, 0, extent - 1), "int64")
+
+
+def _next(ratio: np.ndarray, mode: str) -> np.ndarray:
+    """Whether the next element is nearer than the one before."""
+    whole = ratio == 1
+    if mode == "round_prefer_floor":
+        return ratio > 0.5
+    if mode == "round_prefer_ceil":
+        return ratio >= 0.5
+    if mode == "floor":
+        return whole
+    if mode == "ceil":
+        return np.ones_like(whole)
+    raise UnsupportedError(f"nearest_mode={mode!r} is not supported")
+
+
+def _linear_kernel(distance: np.ndarray, _: float) -> np.ndarray:
+    return np.maximum(1 - np.abs(distance), 0)
+
+
+def _cubic_kernel(distance: np.ndarray, a: float) -> np.ndarray:
+    x = np.abs(distance)
+    inner = ((a + 2) * x - (a + 3)) * x * x + 1
+    outer = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+    return np.where(x <= 1, inner, np.where(x < 2, outer, 0))
+
+
+_KERNELS: Final[dict[str, tuple[int, Callable[[np.ndarray, float], np.ndarray]]]] = {
+    "linear": (1, _linear_kernel),
+    "cubic": (2, _cubic_kernel),
+}
+
+
+def _extrapolated(
+    graph: Graph, x: Any, outside: Sequence[tuple[int, np.ndarray]], value: float
+) -> Any:
+    """The array with one value where places are outside."""
+    for axis, mask in outside:
+        if mask.any():
+            thin = [1] * graph.rank_of(x)
+            thin[axis] = -1
+            truth = graph.constant(mask.reshape(thin), "bool")
+            x = graph.emit(op.where(truth, graph.scalar_like(value, x), x))
+    return x
+
+
+def _dynamic(
+    graph: Graph, x: Any, along: Sequence[int], scales: Any, sizes: Any, options: _Options
+) -> Any:
+    """Images whose extents are not known before the program runs."""
+    modes = {"nearest": "nearest_neighbor", "linear": "linear", "cubic": "cubic"}
+    places = ("half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel",
+              "tf_half_pixel_for_nn")  # fmt: skip
+    fine = options.mode in modes and options.place in places and not options.antialias
+    if graph.rank_of(x) != 4 or not fine:
+        raise UnsupportedError("a dynamic extent of the array is not supported for these modes")
+    extents = graph.shape_of(x)
+    if sizes is not None:
+        wanted: list[Any] = list(extents)
+        for axis, size in zip(along, graph.integers(sizes), strict=True):
+            wanted[axis] = size
+    else:
+        factors = dict(zip(along, graph.constants(scales, "scales").tolist(), strict=True))
+        if any(
+            factor != int(factor) and factor * 2 != int(factor * 2) for factor in factors.values()
+        ):
+            raise UnsupportedError("a scale that gives no whole extents is not supported")
+        wanted = [
+            floordiv(extent * int(2 * factors.get(axis, 1)), 2)
+            for axis, extent in enumerate(extents)
+        ]
+    if not graph.same_shape(x, [*wanted[:2], *extents[2:]]):
+        raise UnsupportedError("the batch and the channels keep their extents")
+    return op.image.resize2d(
+        x, [cast("int64", size) if not isinstance(size, int) else size for size in wanted[2:]],
+        method=modes[options.mode], coordinate_transformation_mode=options.place,
+        rounding_method=options.nearest if options.mode == "nearest" else "",
+        cubic_alpha=options.alpha, cubic_exclude=int(options.excludes),
+    )  # fmt: skip
+
+
+# --- places that are computed -----------------------------------------------------------------
+
+_METHODS: Final = {
+    "linear": "bilinear", "bilinear": "bilinear", "nearest": "nearest", "cubic": "bicubic",
+    "bicubic": "bicubic",
+}  # fmt: skip
+
+
+@converts("GridSample")
+def grid_sample(
+    graph: Graph, x: Any, grid: Any, *, align_corners: int = 0, mode: str = "linear",
+    padding_mode: str = "zeros",
+) -> Any:  # fmt: skip
+    """The pixels of images or volumes at the places of a grid."""
+    if mode not in _METHODS:
+        raise UnsupportedError(f"mode={mode!r} is not supported")
+    return sampled(graph, x, grid, _METHODS[mode], padding_mode, bool(align_corners))
+
+
+@converts("RoiAlign")
+def roi_align(
+    graph: Graph, x: Any, rois: Any, batch_indices: Any, *,
+    coordinate_transformation_mode: str | None = None, mode: str = "avg", output_height: int = 1,
+    output_width: int = 1, sampling_ratio: int = 0, spatial_scale: float = 1.0,
+) -> Any:  # fmt: skip
+    """Averages or maxima of samples in the parts of boxes."""
+    if sampling_ratio < 1:
+        raise UnsupportedError(
+            "sampling_ratio=0, a number of samples for each box, is not supported"
+        )
+    default = "half_pixel" if graph.version >= 16 else "output_half_pixel"
+    aligned = (coordinate_transformation_mode or default) == "half_pixel"
+    images = op.expand_dims(graph.cast(batch_indices, graph.dtype_of(rois)), 1)
+    boxes = graph.emit(op.concat([graph.emit(images), rois], 1))
+    size = (output_height, output_width)
+    return graph.emit_te(
+        topi.vision.roi_align_nchw, x, boxes, size, spatial_scale, mode, sampling_ratio, aligned
+    )
+
+
+@converts("NonMaxSuppression")
+def non_max_suppression(
+    graph: Graph, boxes: Any, scores: Any, most: Any = None, iou_threshold: Any = None,
+    score_threshold: Any = None, *, center_point_box: int = 0,
+) -> Any:  # fmt: skip
+    """The best boxes of each class that overlap no better one: batch, class and box of each."""
+    limit = 0 if most is None else graph.integer(most, "max_output_boxes_per_class")
+    overlap = (
+        0.0
+        if iou_threshold is None
+        else float(graph.constants(iou_threshold, "iou_threshold").reshape(-1)[0])
+    )
+    if limit <= 0:
+        return graph.constant(np.zeros((0, 3)), "int64")
+    batch, classes, count = graph.shape_of(scores)
+    corners = graph.emit(_corners(graph, boxes, bool(center_point_box)))
+    wide = graph.emit(op.broadcast_to(op.expand_dims(corners, 1), [batch, classes, count, 4]))
+    flat = graph.reshape(wide, [batch * classes, count, 4])
+    score = graph.reshape(scores, [batch * classes, count, 1])
+    zeros = graph.emit(op.zeros_like(score))
+    data = graph.emit(op.concat([zeros, score, flat], 2))
+    every = graph.emit(op.full([batch * classes], graph.operand(count, "int32"), "int32"))
+    names = graph.emit(op.arange(0, count, 1, "int32"))
+    names = graph.emit(op.broadcast_to(names, [batch * classes, count]))
+    found = graph.emit_te(
+        topi.vision.non_max_suppression, data, every, names, limit, overlap, True, -1, 2, 1, 0, True,
+        False,
+    )  # fmt: skip
+    chosen = graph.emit(found[0])
+    return _chosen(graph, chosen, score, classes, score_threshold)
+
+
+def _corners(graph: Graph, boxes: Any, is_centre: bool) -> Any:
+    """Boxes as two opposite corners, the one with smaller coordinates first."""
+    first, second = graph.emit(op.split(boxes, 2, 2))
+    if is_centre:
+        half = graph.emit(op.multiply(second, graph.scalar_like(0.5, boxes)))
+        return op.concat([op.subtract(first, half), op.add(first, half)], 2)
+    return op.concat([op.minimum(first, second), op.maximum(first, second)], 2)
+
+
+def _chosen(graph: Graph, chosen: Any, score: Any, classes: Any, threshold: Any) -> Any:
+    """Batch, class and number of the boxes that are chosen, and whose scores are high enough."""
+    rows, count = graph.shape_of(chosen)
+    places = graph.cast(chosen, "int64")
+    valid = graph.emit(op.greater_equal(places, graph.operand(0, "int64")))
+    inside = graph.emit(op.maximum(places, graph.operand(0, "int64")))
+    if threshold is not None:
+        scores = graph.emit(op.gather_elements(graph.reshape(score, [rows, count]), inside, 1))
+        high = op.greater(scores, graph.reshape(threshold, []))
+        valid = graph.emit(op.logical_and(valid, high))
+    where = graph.named(graph.emit(op.nonzero(valid)), 2, "int64")
+    total = graph.shape_of(where)[1]
+    row, column = (
+        graph.reshape(graph.emit(op.strided_slice(where, [0], [n], [n + 1])), [total])
+        for n in (0, 1)
+    )
+    flat = op.add(op.multiply(row, graph.operand(count, "int64")), column)
+    box = op.take(graph.reshape(inside, [rows * count]), graph.emit(flat), 0)
+    divisor = graph.operand(classes, "int64")
+    parts = [op.floor_divide(row, divisor), op.floor_mod(row, divisor), box]
+    return op.stack([graph.emit(part) for part in parts], 1)

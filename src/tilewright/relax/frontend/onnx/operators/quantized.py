@@ -1,0 +1,239 @@
+"""Quantised numbers: integers that stand for multiples of a scale."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from tilewright.relax import op
+from tilewright.relax.frontend.compositions import repeat_interleaved
+from tilewright.relax.frontend.emitter import number
+from tilewright.relax.frontend.onnx.graph import Graph
+from tilewright.relax.frontend.onnx.operators.products import convolved, kernel_of, window
+from tilewright.relax.frontend.onnx.table import converts
+from tilewright.relax.frontend.onnx.tensors import NARROW, dtype_of
+from tilewright.relax.frontend.table import UnsupportedError
+
+_WIDE: Final = "int32"
+"""The dtype of sums of products of integers."""
+
+
+def limits(dtype: str, bits: int | None = None) -> tuple[int, int]:
+    """The smallest and the largest integer of a dtype, or of some bits of it."""
+    width = bits or np.iinfo(dtype).bits
+    return (
+        (0, 2**width - 1) if dtype.startswith("u") else (-(2 ** (width - 1)), 2 ** (width - 1) - 1)
+    )
+
+
+def aligned(graph: Graph, parameter: Any, x: Any, axis: int, block: int) -> Any:
+    """A scale or zero point in a shape that broadcasts to that of the numbers."""
+    rank = graph.rank_of(x)
+    if graph.rank_of(parameter) == 0 or rank == 0:
+        return graph.reshape(parameter, [])
+    axis %= rank
+    if block:
+        repeated = repeat_interleaved(graph, parameter, block, axis)
+        if graph.same_shape(repeated, graph.shape_of(x)):
+            return repeated
+        extent = graph.shape_of(x)[axis]  # the last block is shorter
+        return graph.emit(op.strided_slice(repeated, [axis], [0], [extent]))
+    if graph.rank_of(parameter) == 1:
+        extent = number(graph.shape_of(parameter)[0])
+        if extent == 1:
+            return graph.reshape(parameter, [])
+        return graph.reshape(parameter, [-1 if n == axis else 1 for n in range(rank)])
+    return parameter
+
+
+def rounded(
+    graph: Graph, x: Any, scale: Any, zero_point: Any, dtype: str, bits: int | None = None
+) -> Any:
+    """The nearest integers ``x / scale + zero_point`` within the limits of a dtype."""
+    least, most = limits(dtype, bits)
+    kind = graph.dtype_of(x)
+    steps = op.round(op.divide(x, graph.cast(scale, kind)))
+    if zero_point is not None:
+        steps = op.add(steps, graph.cast(zero_point, kind))
+    return op.astype(op.clip(graph.emit(steps), least, most), dtype)
+
+
+@converts("QuantizeLinear")
+def quantize(
+    graph: Graph, x: Any, scale: Any, zero_point: Any = None, *, axis: int = 1,
+    block_size: int = 0, output_dtype: int = 0, precision: int = 0, saturate: int = 1,
+) -> Any:  # fmt: skip
+    """The integers that stand for numbers."""
+    bits = None
+    if output_dtype:
+        dtype = dtype_of(output_dtype)
+        bits = NARROW[output_dtype][1] if output_dtype in NARROW else None  # type: ignore[index]
+    else:
+        dtype = "uint8" if zero_point is None else graph.dtype_of(zero_point)
+        bits = graph.bits.get(zero_point)
+    if not dtype.startswith(("int", "uint")):
+        raise UnsupportedError(f"numbers quantised to {dtype} are not supported")
+    wide = dtype_of(precision) if precision else "float32"
+    x = graph.cast(graph.cast(x, wide), "float32" if wide != "float64" else wide)
+    scale = aligned(graph, graph.cast(scale, graph.dtype_of(x)), x, axis, block_size)
+    if zero_point is not None:
+        zero_point = aligned(graph, zero_point, x, axis, block_size)
+    return rounded(graph, x, scale, zero_point, dtype, bits)
+
+
+@converts("DequantizeLinear")
+def dequantize(
+    graph: Graph, x: Any, scale: Any, zero_point: Any = None, *, axis: int = 1,
+    block_size: int = 0, output_dtype: int = 0,
+) -> Any:  # fmt: skip
+    """The numbers that integers stand for."""
+    dtype = dtype_of(output_dtype) if output_dtype else graph.dtype_of(scale)
+    wide = "float32" if dtype in ("float16", "bfloat16") else dtype
+    factor = aligned(graph, graph.cast(scale, wide), x, axis, block_size)
+    steps = x
+    if zero_point is not None:
+        moved = aligned(graph, zero_point, x, axis, block_size)
+        steps = op.subtract(graph.cast(x, _WIDE), graph.cast(moved, _WIDE))
+    return graph.cast(graph.emit(op.multiply(op.astype(steps, wide), factor)), dtype)
+
+
+@converts("DynamicQuantizeLinear")
+def dynamic_quantize(graph: Graph, x: Any) -> list[Any]:
+    """The integers that stand for numbers, with a scale and a zero point for their range."""
+    largest = op.maximum(op.max(x), graph.scalar_like(0, x))
+    smallest = graph.emit(op.minimum(op.min(x), graph.scalar_like(0, x)))
+    span = graph.emit(op.subtract(largest, smallest))
+    scale = graph.emit(op.divide(span, graph.scalar_like(255, x)))
+    is_flat = op.equal(scale, graph.scalar_like(0, x))
+    divisor = graph.emit(op.where(is_flat, graph.scalar_like(1, x), scale))
+    zero = op.clip(op.round(op.divide(op.negative(smallest), divisor)), 0, 255)
+    zero_point = graph.emit(op.astype(graph.emit(zero), "uint8"))
+    return [rounded(graph, x, divisor, zero_point, "uint8"), scale, zero_point]
+
+
+# --- products ---------------------------------------------------------------------------------
+
+
+def _shifted(graph: Graph, x: Any, zero_point: Any, axis: int) -> Any:
+    """Integers less their zero point; as they are if that is 0."""
+    if is_zero(graph, zero_point):
+        return x
+    if graph.rank_of(zero_point) == 1:
+        zero_point = aligned(graph, zero_point, x, axis, 0)
+    return graph.emit(op.subtract(graph.cast(x, _WIDE), graph.cast(zero_point, _WIDE)))
+
+
+def is_zero(graph: Graph, zero_point: Any) -> bool:
+    """Whether a zero point is known to be 0."""
+    if zero_point is None:
+        return True
+    known = graph.elements(zero_point)
+    return known is not None and known.is_constant and not known.values.any()
+
+
+def _product(graph: Graph, a: Any, a_zero: Any, b: Any, b_zero: Any) -> Any:
+    """The product of matrices of integers, in int32.
+
+    The zero points are subtracted from the product of the integers as they are, which are narrow:
+    ``(a - p)(b - q) = a b - q rows(a) - p columns(b) + p q k``.
+    """
+    simple = all(graph.rank_of(z) == 0 or number(graph.shape_of(z)[-1]) == 1
+                 for z in (a_zero, b_zero) if z is not None)  # fmt: skip
+    rank_one = graph.rank_of(a) < 2 or graph.rank_of(b) < 2
+    if not simple or rank_one:
+        a = _shifted(graph, a, a_zero, -2)
+        b = _shifted(graph, b, b_zero, -1)
+        return graph.emit(op.matmul(graph.cast(a, _WIDE), graph.cast(b, _WIDE)))
+    total = graph.emit(op.matmul(a, b, out_dtype=_WIDE))
+    p, q = (None if is_zero(graph, z) else graph.reshape(graph.cast(z, _WIDE), [])
+            for z in (a_zero, b_zero))  # fmt: skip
+    if q is not None:
+        rows = op.sum(graph.cast(a, _WIDE), -1, True)
+        total = graph.emit(op.subtract(total, op.multiply(rows, q)))
+    if p is not None:
+        columns = op.sum(graph.cast(b, _WIDE), -2, True)
+        total = graph.emit(op.subtract(total, op.multiply(columns, p)))
+    if p is not None and q is not None:
+        count = graph.operand(graph.shape_of(a)[-1], _WIDE)
+        total = graph.emit(op.add(total, op.multiply(op.multiply(p, q), count)))
+    return total
+
+
+@converts("MatMulInteger")
+def matmul_integer(
+    graph: Graph, a: Any, b: Any, a_zero_point: Any = None, b_zero_point: Any = None
+) -> Any:
+    """The product of matrices of integers."""
+    return _product(graph, a, a_zero_point, b, b_zero_point)
+
+
+def _requantized(
+    graph: Graph, total: Any, x_scale: Any, w_scale: Any, y_scale: Any, y_zero_point: Any, axis: int
+) -> Any:
+    """Sums of products of integers as integers of another scale."""
+    scales = [graph.cast(scale, "float32") for scale in (x_scale, w_scale, y_scale)]
+    scales = [aligned(graph, scale, total, axis, 0) for scale in scales]
+    factor = graph.emit(op.divide(graph.emit(op.multiply(*scales[:2])), scales[2]))
+    number_ = graph.emit(op.multiply(graph.cast(total, "float32"), factor))
+    dtype = graph.dtype_of(y_zero_point)
+    zero = aligned(graph, y_zero_point, total, axis, 0)
+    return rounded(graph, number_, graph.operand(1.0, "float32"), zero, dtype)
+
+
+@converts("QLinearMatMul")
+def qlinear_matmul(
+    graph: Graph, a: Any, a_scale: Any, a_zero: Any, b: Any, b_scale: Any, b_zero: Any,
+    y_scale: Any, y_zero: Any,
+) -> Any:  # fmt: skip
+    """The product of quantised matrices, quantised again."""
+    total = _product(graph, a, a_zero, b, b_zero)
+    return _requantized(graph, total, a_scale, b_scale, y_scale, y_zero, -1)
+
+
+def _integer_convolution(
+    graph: Graph, x: Any, x_zero: Any, weight: Any, w_zero: Any, auto_pad: str, dilations: Any,
+    group: int, pads: Any, strides: Any,
+) -> Any:  # fmt: skip
+    """A convolution of integers, in int32; the border has the value of the zero point."""
+    kernel = kernel_of(graph, weight)
+    padding, strides, dilations = window(graph, x, kernel, auto_pad, pads, strides, dilations)
+    x = graph.cast(_shifted(graph, x, x_zero, 1), _WIDE) if not is_zero(graph, x_zero) else x
+    weight = _shifted(graph, weight, w_zero, 0)
+    if graph.dtype_of(x) == _WIDE or graph.dtype_of(weight) == _WIDE:
+        x, weight = graph.cast(x, _WIDE), graph.cast(weight, _WIDE)
+    return convolved(
+        graph, x, weight, "NOTSET", dilations, group, padding, strides, out_dtype=_WIDE
+    )
+
+
+@converts("ConvInteger")
+def conv_integer(
+    graph: Graph, x: Any, weight: Any, x_zero_point: Any = None, w_zero_point: Any = None, *,
+    auto_pad: str = "NOTSET", dilations: Sequence[int] | None = None, group: int = 1,
+    kernel_shape: Sequence[int] | None = None, pads: Sequence[int] | None = None,
+    strides: Sequence[int] | None = None,
+) -> Any:  # fmt: skip
+    """A convolution of integers."""
+    return _integer_convolution(
+        graph, x, x_zero_point, weight, w_zero_point, auto_pad, dilations, group, pads, strides
+    )
+
+
+@converts("QLinearConv")
+def qlinear_conv(
+    graph: Graph, x: Any, x_scale: Any, x_zero: Any, weight: Any, w_scale: Any, w_zero: Any,
+    y_scale: Any, y_zero: Any, bias: Any = None, *, auto_pad: str = "NOTSET",
+    dilations: Sequence[int] | None = None, group: int = 1,
+    kernel_shape: Sequence[int] | None = None, pads: Sequence[int] | None = None,
+    strides: Sequence[int] | None = None,
+) -> Any:  # fmt: skip
+    """A convolution of quantised numbers, quantised again."""
+    total = _integer_convolution(
+        graph, x, x_zero, weight, w_zero, auto_pad, dilations, group, pads, strides
+    )
+    if bias is not None:
+        thin = graph.reshape(bias, [1, graph.shape_of(bias)[0], *[1] * (graph.rank_of(x) - 2)])
+        total = graph.emit(op.add(total, thin))
+    return _requantized(graph, total, x_scale, w_scale, y_scale, y_zero, 1)

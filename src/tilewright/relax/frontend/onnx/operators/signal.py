@@ -1,0 +1,157 @@
+"""Fourier transforms, with complex numbers as pairs in the last dimension."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tilewright.relax import op
+from tilewright.relax.frontend.emitter import number
+from tilewright.relax.frontend.onnx.graph import Graph
+from tilewright.relax.frontend.onnx.operators.layout import sliced
+from tilewright.relax.frontend.onnx.table import converts
+from tilewright.relax.frontend.onnx.tensors import dtype_of
+from tilewright.relax.frontend.table import UnsupportedError
+
+MOST_TERMS = 1 << 24
+"""Maximum number of elements of the matrix of a transform."""
+
+
+@converts("DFT")
+def fourier(
+    graph: Graph, x: Any, length: Any = None, axis: Any = None, *, inverse: int = 0,
+    onesided: int = 0,
+) -> Any:  # fmt: skip
+    """The discrete Fourier transform along an axis, as a product with a matrix."""
+    rank = graph.rank_of(x)
+    default = 1 if graph.version < 20 else -2
+    along = (default if axis is None else graph.integer(axis, "axis")) % rank
+    extent = number(graph.shape_of(x)[along])
+    size = extent if length is None else graph.integer(length, "dft_length")
+    if onesided and inverse and length is None:
+        size = 2 * (extent - 1)
+    if not isinstance(size, int) or not isinstance(extent, int) or size * size > MOST_TERMS:
+        raise UnsupportedError(f"a transform of {size} elements is not supported")
+    return transformed(graph, x, along, size, bool(inverse), bool(onesided))
+
+
+def transformed(graph: Graph, x: Any, axis: int, size: int, inverse: bool, onesided: bool) -> Any:
+    """A transform of `size` elements along an axis; shorter ones get zeros at their end."""
+    extent = number(graph.shape_of(x)[axis])
+    is_complex = number(graph.shape_of(x)[-1]) == 2
+    if onesided and inverse:
+        return _real_inverse(graph, x, axis, size)
+    if extent > size:
+        x = sliced(graph, x, axis, 0, size)
+    used = min(extent, size)
+    count = size // 2 + 1 if onesided else size
+    angles = 2 * np.pi * np.outer(np.arange(used), np.arange(count)) / size
+    factor = 1 / size if inverse else 1
+    cosine, sine = np.cos(angles) * factor, np.sin(angles) * factor * (1 if inverse else -1)
+    real, imaginary = _moved(graph, x, axis, 0), None
+    pieces = [_product(graph, real, cosine), _product(graph, real, sine)]
+    if is_complex:
+        imaginary = _moved(graph, x, axis, 1)
+        pieces = [
+            op.subtract(pieces[0], _product(graph, imaginary, sine)),
+            op.add(pieces[1], _product(graph, imaginary, cosine)),
+        ]
+    return _back(graph, op.stack([graph.emit(piece) for piece in pieces], -1), axis)
+
+
+def _real_inverse(graph: Graph, x: Any, axis: int, size: int) -> Any:
+    """The real numbers of which the first half of a transform is given."""
+    half = size // 2 + 1
+    extent = number(graph.shape_of(x)[axis])
+    used = min(extent, half)
+    x = sliced(graph, x, axis, 0, used)
+    angles = 2 * np.pi * np.outer(np.arange(used), np.arange(size)) / size
+    # All but the first, and the middle of an even number, stand for two.
+    times = np.full(used, 2.0)
+    times[0] = 1
+    if size % 2 == 0 and used == half:
+        times[-1] = 1
+    cosine, sine = (f(angles) * times[:, None] / size for f in (np.cos, np.sin))
+    real = _product(graph, _moved(graph, x, axis, 0), cosine)
+    imaginary = _product(graph, _moved(graph, x, axis, 1), sine)
+    value = graph.emit(op.subtract(real, imaginary))
+    return _back(graph, op.expand_dims(value, -1), axis)
+
+
+def _moved(graph: Graph, x: Any, axis: int, part: int) -> Any:
+    """The real or the imaginary part, with the dimension that is transformed at the end."""
+    rank = graph.rank_of(x)
+    shape = graph.shape_of(x)
+    numbers = graph.reshape(sliced(graph, x, rank - 1, part, part + 1), shape[:-1])
+    order = [n for n in range(rank - 1) if n != axis]
+    return graph.permute(numbers, [*order, axis])
+
+
+def _back(graph: Graph, x: Any, axis: int) -> Any:
+    """The dimension that is transformed at its place again."""
+    value = graph.emit(x)
+    rank = graph.rank_of(value)
+    order = list(range(rank - 2))
+    order.insert(axis, rank - 2)
+    return graph.permute(value, [*order, rank - 1])
+
+
+def _product(graph: Graph, x: Any, matrix: np.ndarray) -> Any:
+    return graph.emit(op.matmul(x, graph.constant(matrix, graph.dtype_of(x))))
+
+
+@converts("STFT")
+def short_time_fourier(
+    graph: Graph, x: Any, frame_step: Any, window: Any = None, frame_length: Any = None, *,
+    onesided: int = 1,
+) -> Any:  # fmt: skip
+    """The transforms of frames of a signal, which may overlap."""
+    step = graph.integer(frame_step, "frame_step")
+    if frame_length is not None:
+        length = graph.integer(frame_length, "frame_length")
+    elif window is not None:
+        length = number(graph.shape_of(window)[0])
+    else:
+        raise UnsupportedError("neither frame_length nor window is given")
+    total = number(graph.shape_of(x)[1])
+    if not all(isinstance(size, int) for size in (length, total)) or length**2 > MOST_TERMS:
+        raise UnsupportedError("frames of dynamic length are not supported")
+    count = (total - length) // step + 1
+    places = np.arange(count)[:, None] * step + np.arange(length)
+    frames = graph.emit(op.take(x, graph.constant(places, "int64"), 1))
+    if window is not None:
+        frames = graph.emit(op.multiply(frames, graph.reshape(window, [1, 1, length, 1])))
+    return transformed(graph, frames, 2, length, False, bool(onesided))
+
+
+@converts("MelWeightMatrix")
+def mel_weights(
+    graph: Graph, bins: Any, dft_length: Any, sample_rate: Any, lower: Any, upper: Any, *,
+    output_datatype: int = 1,
+) -> Any:  # fmt: skip
+    """The weights of frequencies in the bands of the mel scale."""
+    count, size, rate = (graph.integer(value, name) for value, name in (
+        (bins, "num_mel_bins"), (dft_length, "dft_length"), (sample_rate, "sample_rate"),
+    ))  # fmt: skip
+    low, high = (float(graph.constants(value, name).reshape(-1)[0])
+                 for value, name in ((lower, "lower_edge_hertz"), (upper, "upper_edge_hertz")))  # fmt: skip
+    if not 0 < count < 1 << 16 or not 0 < size < 1 << 20:
+        raise UnsupportedError("these sizes are not supported")
+    edges = np.array([low, high])
+    mel = 2595 * np.log10(1 + edges / 700)
+    places = mel[0] + np.arange(count + 2) * ((mel[1] - mel[0]) / (count + 2))
+    frequencies = 700 * (10 ** (places / 2595) - 1)
+    spectrum = np.floor((size + 1) * frequencies / rate).astype(int)
+    matrix = np.zeros((size // 2 + 1, count))
+    for band in range(count):
+        first, middle, last = spectrum[band : band + 3]
+        if middle == first:
+            matrix[middle, band] = 1
+        else:
+            rising = np.arange(first, middle + 1)
+            matrix[rising, band] = (rising - first) / (middle - first)
+        if last != middle:
+            falling = np.arange(middle, last)
+            matrix[falling, band] = (last - falling) / (last - middle)
+    return graph.constant(matrix, dtype_of(output_datatype))
