@@ -56,12 +56,7 @@ def dimension_names(tensors: Iterable[Any]) -> dict[str, str]:
         names = getattr(shapes, "source_name_to_debug_name", None) or {}
         sources = getattr(shapes, "var_to_sources", None) or {}
         if names and sources:
-            given = {
-                str(symbol): names.get(
-                    source.name if isinstance(source.name, str) else source.name()
-                )
-                for symbol, (source, *_) in sources.items()
-            }
+            given = {str(symbol): names.get(_text(found[0])) for symbol, found in sources.items()}
             return {symbol: name for symbol, name in given.items() if name and name.isidentifier()}
     return {}
 
