@@ -357,6 +357,14 @@ RESIZING = {
     for size in ((3, 4), (9, 2), (7, 13), (1, 20))
     for corners in (False, True)
 } | {
+    f"{mode} by {factors}, which give no whole extents": lambda x, mode=mode, factors=factors: F.interpolate(
+        x, scale_factor=factors, mode=mode
+    )
+    for mode in ("nearest", "bilinear", "bicubic")
+    for factors in ((1.7, 0.6), (1.1, 0.3))
+} | {
+    "sequences by a factor": lambda x: F.interpolate(x[0], scale_factor=1.3, mode="linear"),
+    "volumes by a factor": lambda x: F.interpolate(x[None], scale_factor=1.3, mode="trilinear"),
     "by factors": lambda x: F.interpolate(
         x, scale_factor=(0.7, 1.3), mode="bicubic", antialias=True
     ),

@@ -134,34 +134,64 @@ def _resize(graph: Graph, x: Any, method: str, align_corners: bool) -> Any:
     return graph.emit(value)
 
 
-def _check_scales(graph: Graph, given: Sequence[Any]) -> None:
-    """Refuse scales that the extents do not show: torch computes places with them."""
+def _resized_by_factors(graph: Graph, x: Any, given: Sequence[Any], method: str) -> Any:
+    """`x` resized by factors that do not give whole extents; None if there are none such.
+
+    Torch computes places with the factors then, not with the extents.
+    """
     scales = given[0] if given and isinstance(given[0], list) else given
     if not scales or scales[0] is None:
-        return
+        return None
     before, after = graph.node.args[0].meta["val"].shape[2:], graph.result.shape[2:]  # type: ignore
-    if any(a != b * scale for a, b, scale in zip(after, before, scales, strict=True)):
-        raise UnsupportedError("a scale that gives no whole extents is not supported")
+    if all(a == b * scale for a, b, scale in zip(after, before, scales, strict=True)):
+        return None
+    for axis, scale in enumerate(scales, start=2):
+        extent, size = (number(shape[axis]) for shape in (graph.shape_of(x), graph.shape))
+        if not isinstance(extent, int) or not isinstance(size, int):
+            raise UnsupportedError("a scale of dynamic extents is not supported")
+        if size == extent and method != "cubic":  # torch does not look at the factor then
+            continue
+        pixels, weights = _neighbours(extent, size, scale, method)
+        operands = const(pixels, "int64"), const(weights, graph.dtype_of(x))
+        x = graph.emit_te(topi.image.resample, x, *operands, axis)
+    return x
+
+
+def _neighbours(extent: int, size: int, scale: float, method: str) -> tuple[np.ndarray, np.ndarray]:
+    """The pixels that each of `size` pixels is interpolated from, and their weights."""
+    ratio, index = np.float32(1 / scale), np.arange(size, dtype="float32")[:, None]
+    if method == "nearest_neighbor":
+        place, steps = np.floor(index * ratio), np.zeros(1)
+    else:
+        place = ratio * (index + np.float32(0.5)) - np.float32(0.5)
+        place = np.maximum(place, 0) if method == "linear" else place
+        steps = np.arange(2) if method == "linear" else np.arange(-1, 3)
+    pixels = np.floor(place) + steps
+    distance = (pixels - place).astype("float64")
+    weights = _triangle(distance) if method != "cubic" else _cubic(distance, -0.75)
+    return np.clip(pixels, 0, extent - 1).astype("int64"), weights
 
 
 @converts("aten.upsample_nearest2d.vec", "aten.upsample_nearest2d.default")
 def upsample_nearest(graph: Graph, x: Any, size: Any, *scales: Any) -> Any:
     """The nearest pixel before each place."""
-    _check_scales(graph, scales)
-    return _resize(graph, x, "nearest_neighbor", False)
+    resized = _resized_by_factors(graph, x, scales, "nearest_neighbor")
+    return _resize(graph, x, "nearest_neighbor", False) if resized is None else resized
 
 
 @converts("aten.upsample_bilinear2d")
 def upsample_bilinear(graph: Graph, x: Any, size: Any, align_corners: bool, *scales: Any) -> Any:
     """Linear interpolation between pixels."""
-    _check_scales(graph, scales)
-    return _resize(graph, x, "linear", align_corners)
+    resized = None if align_corners else _resized_by_factors(graph, x, scales, "linear")
+    return _resize(graph, x, "linear", align_corners) if resized is None else resized
 
 
 @converts("aten.upsample_linear1d", "aten.upsample_trilinear3d")
 def upsample_linear(graph: Graph, x: Any, size: Any, align_corners: bool, *scales: Any) -> Any:
     """Linear interpolation between elements of sequences or volumes."""
-    _check_scales(graph, scales)
+    resized = None if align_corners else _resized_by_factors(graph, x, scales, "linear")
+    if resized is not None:
+        return resized
     is_volume = graph.rank_of(x) == 5
     resize, layout = (topi.image.resize3d, "NCDHW") if is_volume else (topi.image.resize1d, "NCW")
     place = "align_corners" if align_corners else "half_pixel"
@@ -171,16 +201,16 @@ def upsample_linear(graph: Graph, x: Any, size: Any, align_corners: bool, *scale
 @converts("aten.upsample_bicubic2d")
 def upsample_bicubic(graph: Graph, x: Any, size: Any, align_corners: bool, *scales: Any) -> Any:
     """Cubic interpolation between pixels."""
-    _check_scales(graph, scales)
-    return _resize(graph, x, "cubic", align_corners)
+    resized = None if align_corners else _resized_by_factors(graph, x, scales, "cubic")
+    return _resize(graph, x, "cubic", align_corners) if resized is None else resized
 
 
 def _triangle(distance: np.ndarray) -> np.ndarray:
     return np.maximum(1 - np.abs(distance), 0)
 
 
-def _cubic(distance: np.ndarray) -> np.ndarray:
-    x, a = np.abs(distance), -0.5
+def _cubic(distance: np.ndarray, a: float = -0.5) -> np.ndarray:
+    x = np.abs(distance)
     inner = ((a + 2) * x - (a + 3)) * x * x + 1
     outer = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
     return np.where(x < 1, inner, np.where(x < 2, outer, 0))
