@@ -13,6 +13,8 @@ once, outside of it::
 It is asked as far inside as is cheap, so that as few tiles as possible keep their guards. Tiles
 that are full in one of two dimensions are doubled for the other as well.
 
+Where only the last tile of a loop is not full, it comes after the loop.
+
 A guard of a reduction loop (`k0 * 4 + k1 < K`) would have to be asked in each of its iterations;
 there the loop is cut in two instead: the iterations in which the guard always holds, and the rest.
 """
@@ -68,7 +70,7 @@ class _Splitting(StatementRewriter):
     def For(self, loop: For) -> Stmt:
         self._ranges.bind(loop.loop_var, loop.min, loop.extent)
         doubled = self._doubled(loop)
-        return self._inside(loop) if doubled is None else doubled
+        return parted(self._inside(loop)) if doubled is None else doubled
 
     def _doubled(self, nest: Stmt) -> Stmt | None:
         """`nest` with and without the guards that are best asked here; None if there are none."""
@@ -185,6 +187,24 @@ def merged(statements: Iterable[Stmt]) -> list[Stmt]:
         else:
             result.append(stmt)
     return result
+
+
+def parted(stmt: Stmt) -> Stmt:
+    """A loop over tiles of which the first ones are full, cut in two: what is known of the last
+    one makes its conditions simpler."""
+    loop = stmt
+    if not isinstance(loop, For) or not isinstance(loop.body, IfThenElse):
+        return stmt
+    condition, last = loop.body.condition, loop.body.else_case
+    if loop.kind is not ForKind.SERIAL or loop.annotations or last is None:
+        return stmt
+    if not isinstance(loop.extent, IntImm) or not is_const_int(loop.min):
+        return stmt
+    count = _iterations(condition, loop)
+    if count is None or count != loop.extent.value - 1 or count == 0:
+        return stmt
+    first = loop.replace(extent=const(count, loop.extent.dtype), body=loop.body.then_case)
+    return seq(first, Iteration({loop.loop_var: as_expr(loop.min + count)})(last))
 
 
 def _iterations(condition: Expr, loop: For) -> int | None:

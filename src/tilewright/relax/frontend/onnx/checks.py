@@ -14,8 +14,6 @@ LONGEST_NAME: Final = 4096
 """Maximum number of characters of a name."""
 DEEPEST: Final = 32
 """Maximum number of graphs inside of one another."""
-OLDEST: Final = 7
-"""The first opset whose operators broadcast as they do today."""
 
 _VALUES: Final = {
     AttributeProto.FLOAT: "f", AttributeProto.INT: "i", AttributeProto.STRING: "s",
@@ -42,10 +40,9 @@ def check_model(model: ModelProto) -> None:
     newest = onnx.defs.onnx_opset_version()
     if version is None and any(node.domain in ("", "ai.onnx") for node in model.graph.node):
         raise ArgumentValueError("the model does not say which opset it uses (opset_import)")
-    if version is not None and not OLDEST <= version <= newest:
+    if version is not None and not 1 <= version <= newest:
         raise ArgumentValueError(
-            f"the model uses opset {version}; those from {OLDEST} to {newest} can be read: "
-            "convert it with onnx.version_converter, or install a newer onnx"
+            f"the model uses opset {version}; the installed package onnx knows those up to {newest}"
         )
     for function in model.functions:
         _check_function(function)

@@ -23,22 +23,22 @@ def function_of(
     schema = schema_of(node, opsets)
     if schema is None:
         return None
-    version = opsets[domain_of(node.domain)]
     if schema.has_function:
-        older = [v for v in schema.function_opset_versions if v <= version]
-        if not older:
-            return None
-        text = schema.get_function_with_opset_version(max(older))
-        return _with_opset(text, max(older))
+        version = _version(schema.function_opset_versions, opsets[domain_of(node.domain)])
+        return _with_opset(schema.get_function_with_opset_version(version), version)
     if schema.has_context_dependent_function:
-        older = [v for v in schema.context_dependent_function_opset_versions if v <= version]
-        if not older:
-            return None
+        versions = schema.context_dependent_function_opset_versions
+        version = _version(versions, opsets[domain_of(node.domain)])
         text = schema.get_context_dependent_function_with_opset_version(
-            max(older), node.SerializeToString(), [kind.SerializeToString() for kind in types]
+            version, node.SerializeToString(), [kind.SerializeToString() for kind in types]
         )
-        return _with_opset(text, max(older)) if text else None
+        return _with_opset(text, version) if text else None
     return None
+
+
+def _version(versions: Sequence[int], version: int) -> int:
+    """The opset in which a definition is written: the newest that the model knows, if any."""
+    return max((v for v in versions if v <= version), default=min(versions))
 
 
 def _with_opset(text: bytes | FunctionProto, version: int) -> FunctionProto:

@@ -16,4 +16,5 @@ from tilewright.relax.frontend.onnx.operators import (
     reduction,
     sequences,
     signal,
+    windows,
 )

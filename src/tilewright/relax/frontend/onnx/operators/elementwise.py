@@ -7,6 +7,7 @@ from functools import reduce
 from typing import Any, Final
 
 from tilewright import topi
+from tilewright.ir.dtype import DType
 from tilewright.relax import op
 from tilewright.relax.frontend.onnx.graph import Graph
 from tilewright.relax.frontend.onnx.table import convert_by, converts
@@ -76,7 +77,7 @@ def power(graph: Graph, x: Any, exponent: Any) -> Any:
         value = float(known.values.reshape(-1)[0])
         is_scalar = graph.rank_of(exponent) <= graph.rank_of(x)
         if is_scalar and value == 2:
-            return _same_rank(graph, op.multiply(x, x))
+            return op.multiply(x, x)
         if is_scalar and value == 0.5 and graph.is_float(x):
             return op.sqrt(x)
     if graph.is_float(x):
@@ -86,20 +87,23 @@ def power(graph: Graph, x: Any, exponent: Any) -> Any:
     return op.astype(op.round(wide) if not graph.is_float(exponent) else op.trunc(wide), dtype)
 
 
-def _same_rank(graph: Graph, value: Any) -> Any:
-    return graph.emit(value)
-
-
 @converts("BitShift")
 def shift(graph: Graph, x: Any, y: Any, *, direction: str) -> Any:
-    """`x` shifted by `y` bits; 0 if these are all bits that it has."""
+    """`x` shifted by `y` bits; if these are more than it has, no bit is left but the sign."""
     if direction not in ("LEFT", "RIGHT"):
         raise UnsupportedError(f"the direction {direction!r} is not supported")
     dtype = graph.dtype_of(x)
-    bits = int(dtype.lstrip("uint"))
-    inside = graph.emit(op.less(y, graph.operand(bits, dtype)))
-    amount = op.where(inside, y, graph.operand(0, dtype))
-    shifted = (op.left_shift if direction == "LEFT" else op.right_shift)(x, amount)
+    bits = DType(dtype).bits
+    inside = op.less(y, graph.operand(bits, dtype))
+    if not dtype.startswith("u"):
+        inside = op.logical_and(inside, op.greater_equal(y, graph.operand(0, dtype)))
+    inside = graph.emit(inside)
+    most = graph.operand(bits - 1, dtype)
+    if direction == "RIGHT" and not dtype.startswith("u"):
+        return op.right_shift(x, op.where(inside, y, most))
+    shifted = (op.left_shift if direction == "LEFT" else op.right_shift)(
+        x, op.where(inside, y, graph.operand(0, dtype))
+    )
     return op.where(inside, shifted, graph.operand(0, dtype))
 
 

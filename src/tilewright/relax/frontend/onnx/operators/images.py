@@ -125,8 +125,8 @@ def _places(part: _Axis, mode: str) -> np.ndarray:
         return part.extent / 2 * (1 - part.size / exact) + centre
     if mode == "pytorch_half_pixel":
         return centre if part.size > 1 else np.full(1, -0.5)
-    if mode == "align_corners":
-        return x * (part.extent - 1) / (part.size - 1) if part.size > 1 else np.zeros(1)
+    if mode == "align_corners":  # the size before it is rounded, as the standard's cases have it
+        return x * (part.extent - 1) / (exact - 1) if exact > 1 else np.zeros(part.size)
     if mode == "asymmetric":
         return x / part.scale
     if mode == "tf_half_pixel_for_nn":
@@ -276,6 +276,8 @@ def roi_align(
     output_width: int = 1, sampling_ratio: int = 0, spatial_scale: float = 1.0,
 ) -> Any:  # fmt: skip
     """Averages or maxima of samples in the parts of boxes."""
+    if mode != "avg":
+        raise UnsupportedError(f"mode={mode!r} is not supported")
     if sampling_ratio < 1:
         raise UnsupportedError(
             "sampling_ratio=0, a number of samples for each box, is not supported"

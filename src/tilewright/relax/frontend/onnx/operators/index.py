@@ -77,6 +77,34 @@ def _reduction(name: str) -> str:
     return REDUCTIONS[name]
 
 
+@converts("TensorScatter")
+def tensor_scatter(
+    graph: Graph, cache: Any, update: Any, places: Any = None, *, axis: int = -2,
+    mode: str = "linear",
+) -> Any:  # fmt: skip
+    """A cache with the elements of `update` from a place on, which each of the batch has its own."""
+    rank = graph.rank_of(cache)
+    axis %= rank
+    extent, length = graph.shape_of(cache)[axis], graph.shape_of(update)[axis]
+    zero = graph.operand(0, "int64")
+    steps = graph.emit(op.expand_dims(graph.emit(op.arange(0, extent, 1, "int64")), 0))
+    if places is not None:
+        steps = graph.emit(op.subtract(steps, op.expand_dims(places, 1)))
+        if mode == "circular":
+            steps = graph.emit(op.floor_mod(steps, graph.operand(extent, "int64")))
+    thin: list[Any] = [1] * rank
+    thin[0], thin[axis] = graph.shape_of(steps)[0], extent
+    steps = graph.reshape(steps, thin)
+    inside = op.logical_and(
+        op.greater_equal(steps, zero), op.less(steps, graph.operand(length, "int64"))
+    )
+    within = op.minimum(op.maximum(steps, zero), graph.operand(length - 1, "int64"))
+    shape = graph.shape_of(update)
+    shape[axis] = extent
+    within = graph.emit(op.broadcast_to(graph.emit(within), shape))
+    return op.where(inside, op.gather_elements(update, within, axis), cache)
+
+
 @converts("OneHot")
 def one_hot(graph: Graph, indices: Any, depth: Any, values: Any, *, axis: int = -1) -> Any:
     """One value at the index, another elsewhere, along a new axis."""

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from tilewright.relax import op
+from tilewright.relax.frontend.emitter import number
 from tilewright.relax.frontend.onnx.graph import Graph
 from tilewright.relax.frontend.onnx.operators.products import window
+from tilewright.relax.frontend.onnx.operators.windows import places_of_maxima
 from tilewright.relax.frontend.onnx.table import convert_by, converts
 from tilewright.relax.frontend.table import UnsupportedError
 
@@ -36,9 +38,13 @@ def max_pool(
     storage_order: int = 0, strides: Sequence[int] | None = None,
 ) -> Any:  # fmt: skip
     """The largest element of each window."""
-    if graph.has_result(1):
-        raise UnsupportedError("the places of the largest elements are not supported")
-    return _pooled(graph, _MAX, x, kernel_shape, auto_pad, pads, strides, dilations, ceil_mode)
+    value = _pooled(graph, _MAX, x, kernel_shape, auto_pad, pads, strides, dilations, ceil_mode)
+    if not graph.has_result(1):
+        return value
+    counts = [number(extent) for extent in graph.shape_of(value)[2:]]
+    form = window(graph, x, kernel_shape, auto_pad, pads, strides, dilations)
+    places = places_of_maxima(graph, x, counts, kernel_shape, *form, bool(storage_order))
+    return [value, places]
 
 
 @converts("AveragePool")

@@ -191,3 +191,30 @@ def _padding_for(
         before.append(small if auto_pad == "SAME_UPPER" else large)
         after.append(large if auto_pad == "SAME_UPPER" else small)
     return [*before, *after], extra
+
+
+@converts("Det")
+def determinant(graph: Graph, x: Any) -> Any:
+    """The determinants of matrices, by the minors of their first rows."""
+    *outer, rows, columns = (number(extent) for extent in graph.shape_of(x))
+    if rows != columns or rows not in range(1, 5):
+        raise UnsupportedError(f"the determinant of {rows} by {columns} is not supported")
+    elements = graph.emit(op.split(graph.reshape(x, [*outer, rows * rows]), rows * rows, -1))
+    grid = [[graph.emit(elements[i * rows + j]) for j in range(rows)] for i in range(rows)]
+    return graph.reshape(graph.emit(_minor(grid, list(range(rows)))), outer)
+
+
+def _minor(grid: list[list[Any]], columns: list[int]) -> Any:
+    """The determinant of the last rows and some columns, as many of both."""
+    row = grid[len(grid) - len(columns)]
+    if len(columns) == 1:
+        return row[columns[0]]
+    total: Any = None
+    for position, column in enumerate(columns):
+        rest = [other for other in columns if other != column]
+        term = op.multiply(row[column], _minor(grid, rest))
+        if total is None:
+            total = term
+        else:
+            total = (op.subtract if position % 2 else op.add)(total, term)
+    return total

@@ -69,8 +69,9 @@ def rnn(
     initial: Any = None, **attributes: Any,
 ) -> list[Any]:  # fmt: skip
     """A layer of simple recurrent units."""
-    attributes.setdefault("activations", ["Tanh", "Tanh"])
-    return _run(graph, _rnn_step, 1, x, weight, recurrence, bias, lengths, [initial], attributes)
+    return _run(
+        graph, _rnn_step, ["Tanh"], x, weight, recurrence, bias, lengths, [initial], attributes
+    )
 
 
 @converts("GRU")
@@ -79,8 +80,18 @@ def gru(
     initial: Any = None, **attributes: Any,
 ) -> list[Any]:  # fmt: skip
     """A layer of gated recurrent units."""
-    attributes.setdefault("activations", ["Sigmoid", "Tanh"] * 2)
-    return _run(graph, _gru_step, 3, x, weight, recurrence, bias, lengths, [initial], attributes)
+    return _run(
+        graph,
+        _gru_step,
+        ["Sigmoid", "Tanh"],
+        x,
+        weight,
+        recurrence,
+        bias,
+        lengths,
+        [initial],
+        attributes,
+    )
 
 
 @converts("LSTM")
@@ -89,10 +100,10 @@ def lstm(
     initial: Any = None, initial_cell: Any = None, peepholes: Any = None, **attributes: Any,
 ) -> list[Any]:  # fmt: skip
     """A layer of units with a long short-term memory."""
-    attributes.setdefault("activations", ["Sigmoid", "Tanh", "Tanh"] * 2)
     states = [initial, initial_cell]
-    return _run(graph, _lstm_step, 4, x, weight, recurrence, bias, lengths, states, attributes,
-                peepholes)  # fmt: skip
+    functions = ["Sigmoid", "Tanh", "Tanh"]
+    return _run(graph, _lstm_step, functions, x, weight, recurrence, bias, lengths, states,
+                attributes, peepholes)  # fmt: skip
 
 
 _KNOWN: Final = frozenset({
@@ -103,14 +114,18 @@ _DIRECTIONS: Final = {"forward": [False], "reverse": [True], "bidirectional": [F
 
 
 def _run(
-    graph: Graph, step: Step, gates: int, x: Any, weight: Any, recurrence: Any, bias: Any,
-    lengths: Any, initial: Sequence[Any], attributes: dict[str, Any], peepholes: Any = None,
+    graph: Graph, step: Step, functions: list[str], x: Any, weight: Any, recurrence: Any,
+    bias: Any, lengths: Any, initial: Sequence[Any], attributes: dict[str, Any],
+    peepholes: Any = None,
 ) -> list[Any]:  # fmt: skip
     """All steps in all directions: the states of each step, and the last ones."""
     unknown = set(attributes) - _KNOWN
     backwards = _DIRECTIONS.get(attributes.get("direction", "forward"))
     if unknown or backwards is None:
         raise UnsupportedError("these attributes are not supported")
+    attributes.setdefault("activations", functions * len(backwards))
+    if len(attributes["activations"]) != len(functions) * len(backwards):
+        raise UnsupportedError(f"it needs {len(functions)} activations for each direction")
     batch_first = bool(attributes.get("layout", 0))
     x = graph.permute(x, [1, 0, 2]) if batch_first else x
     count = number(graph.shape_of(x)[0])
@@ -119,9 +134,7 @@ def _run(
     batch, hidden = graph.shape_of(x)[1], graph.shape_of(recurrence)[2]
     directions = []
     for n, is_backward in enumerate(backwards):
-        layer = _layer(
-            graph, n, gates, weight, recurrence, bias, peepholes, attributes, len(backwards)
-        )
+        layer = _layer(graph, n, len(functions), weight, recurrence, bias, peepholes, attributes)
         states = [_initial(graph, value, n, batch, hidden, batch_first, x) for value in initial]
         directions.append(_steps(graph, step, layer, x, count, states, lengths, is_backward))
     outputs = [graph.emit(op.stack([d[0][t] for d in directions], 0)) for t in range(count)]
@@ -143,21 +156,20 @@ def _row(graph: Graph, x: Any, index: int) -> Any:
 
 
 def _layer(
-    graph: Graph, n: int, gates: int, weight: Any, recurrence: Any, bias: Any, peepholes: Any,
-    attributes: dict[str, Any], directions: int,
+    graph: Graph, n: int, each: int, weight: Any, recurrence: Any, bias: Any, peepholes: Any,
+    attributes: dict[str, Any],
 ) -> _Layer:  # fmt: skip
     hidden = graph.shape_of(recurrence)[2]
     biases = None
     if bias is not None:
         row = _row(graph, bias, n)
-        middle = hidden * gates
+        middle = graph.shape_of(recurrence)[1]
         biases = _part(graph, row, 0, middle), _part(graph, row, middle, middle * 2)
     holes = None
     if peepholes is not None:
         row = _row(graph, peepholes, n)
         holes = [_part(graph, row, hidden * k, hidden * (k + 1)) for k in range(3)]
     names = attributes["activations"]
-    each = len(names) // directions if len(names) % directions == 0 else 0
     functions = []
     for position in range(n * each, (n + 1) * each):
         alpha, beta = (
