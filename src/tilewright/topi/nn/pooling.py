@@ -13,6 +13,7 @@ from tilewright.ir.convert import as_expr, cast
 from tilewright.ir.dtype import INT32, DType
 from tilewright.ir.expr import Expr
 from tilewright.te import Tensor
+from tilewright.tir.expr import IterVar
 from tilewright.topi.nn.convolution import pad_spatial, require_rank
 from tilewright.topi.nn.window import (
     Padding,
@@ -156,6 +157,48 @@ pool3d = variant(
 )
 
 
+def places_of_maxima(
+    data: Tensor,
+    kernel: Any,
+    stride: Any,
+    dilation: Any,
+    padding: Any,
+    ceil_mode: bool = False,
+    layout: str = "NCHW",
+) -> Tensor:
+    """Where the first of the largest elements of each window is, or the first NaN.
+
+    The result has the dtype int64: row-major positions among the spatial elements of an image. See
+    `pool2d` for the arguments; the layout says how many spatial dimensions there are.
+    """
+    owner = "places_of_maxima"
+    require_rank(owner, "data", data, layout)
+    axes = spatial_axes(layout)
+    extents = [data.shape[axis] for axis in axes]
+    windows = _all_windows(owner, extents, kernel, stride, dilation, padding, ceil_mode)
+    best = _reduced(data, axes, windows, layout, "pool_max")
+    steps = _steps(data, axes, windows, layout)
+    nowhere = te.max_value("int64")
+
+    def element(*place: Any) -> Expr:
+        index = list(place)
+        inside: Expr = as_expr(True)
+        position: Expr = as_expr(0, "int64")
+        for axis, extent, w, step in zip(axes, extents, windows, steps, strict=True):
+            at = place[axis] * w.stride + step.var * w.dilation - w.before
+            inside = tir.all(inside, at >= 0, at < extent)
+            index[axis] = minimum(maximum(at, 0), extent - 1)
+            position = position * cast("int64", extent) + cast("int64", at)
+        value = data(*index)
+        found = value.equal(best(*place))
+        if data.dtype.is_float:  # the maximum is NaN where there is a NaN
+            found = tir.any(found, te.isnan(value))
+        return te.min(tir.Select(tir.all(inside, found), position, nowhere), axis=steps)
+
+    names = [letter.lower() for letter in layout]
+    return te.compute(best.shape, element, owner, "comm_reduce_idx", varargs_names=names)
+
+
 def pooled_extents(
     owner: str,
     extents: Sequence[Expr],
@@ -238,10 +281,7 @@ def _reduced(
     shape = list(data.shape)
     for axis, w in zip(axes, windows, strict=True):
         shape[axis] = w.number
-    inner = [
-        te.reduce_axis((0, as_expr(w.size, data.shape[axis].dtype)), f"r{layout[axis].lower()}")
-        for axis, w in zip(axes, windows, strict=True)
-    ]
+    inner = _steps(data, axes, windows, layout)
 
     def element(*place: Any) -> Any:
         index = list(place)
@@ -252,6 +292,16 @@ def _reduced(
 
     names = [letter.lower() for letter in layout]
     return te.compute(shape, element, tag, tag, varargs_names=names)
+
+
+def _steps(
+    data: Tensor, axes: Sequence[int], windows: Sequence[Windows], layout: str
+) -> list[IterVar]:
+    """The loops over the elements of a window."""
+    return [
+        te.reduce_axis((0, as_expr(w.size, data.shape[axis].dtype)), f"r{layout[axis].lower()}")
+        for axis, w in zip(axes, windows, strict=True)
+    ]
 
 
 def _require_less_padding(

@@ -357,13 +357,23 @@ RESIZING = {
     for size in ((3, 4), (9, 2), (7, 13), (1, 20))
     for corners in (False, True)
 } | {
-    f"{mode} by {factors}, which give no whole extents": lambda x, mode=mode, factors=factors: F.interpolate(
-        x, scale_factor=factors, mode=mode
+    f"{mode} by {factors}, which give no whole extents": lambda x, o=(mode, factors): F.interpolate(
+        x, mode=o[0], scale_factor=o[1]
     )
     for mode in ("nearest", "bilinear", "bicubic")
     for factors in ((1.7, 0.6), (1.1, 0.3))
 } | {
     "sequences by a factor": lambda x: F.interpolate(x[0], scale_factor=1.3, mode="linear"),
+    "places of maxima": lambda x: F.max_pool2d(
+        x.round(), (3, 2), (2, 3), (1, 0), 2, ceil_mode=True, return_indices=True
+    )[1],
+    "places of maxima with NaN": lambda x: F.max_pool2d(torch.sqrt(x), 1, return_indices=True)[1],
+    "places of maxima of volumes": lambda x: F.max_pool3d(x, 2, 1, 1, return_indices=True)[1],
+    "places of maxima of sequences": lambda x: F.max_pool1d(x[0], 3, return_indices=True)[1],
+    "places of adaptive maxima": lambda x: F.adaptive_max_pool2d(x, (4, 11), True)[1],
+    "maxima put back": lambda x: F.max_unpool2d(
+        *F.max_pool2d(x, 2, return_indices=True), 2, output_size=(8, 11)
+    ),
     "volumes by a factor": lambda x: F.interpolate(x[None], scale_factor=1.3, mode="trilinear"),
     "by factors": lambda x: F.interpolate(
         x, scale_factor=(0.7, 1.3), mode="bicubic", antialias=True

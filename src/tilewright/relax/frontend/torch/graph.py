@@ -68,6 +68,11 @@ class Graph(Emitter):
         """The dtype of the result."""
         return dtype_of(self.result.dtype)
 
+    def uses_result(self, index: int) -> bool:
+        """Whether the program uses one of several results of the call."""
+        items = (user for user in self.node.users if user.target is operator.getitem)
+        return any(item.args[1] == index and item.users for item in items)
+
     def common_dtype(self) -> str:
         """The dtype to which torch converts two operands before it compares them."""
         operands = [known(argument) for argument in self.node.args[:2]]

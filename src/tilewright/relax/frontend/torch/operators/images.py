@@ -60,9 +60,17 @@ def max_pool_with_indices(
     graph: Graph, x: Any, kernel: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1,
     ceil_mode: bool = False,
 ) -> list[Any]:  # fmt: skip
-    """The largest element of each window; where it lies is not computed."""
+    """The largest element of each window, and where it is."""
     value = _max_pool(graph, x, kernel, stride, padding, dilation, ceil_mode)
-    return [graph.reshape(value, graph.sizes.shape(graph.result[0].shape)), None]
+    shape, rank = graph.sizes.shape(graph.result[0].shape), _rank(graph)
+    if not graph.uses_result(1):
+        return [graph.reshape(value, shape), None]
+    places = graph.emit_te(
+        topi.nn.places_of_maxima, with_batch(graph, x, rank), each(kernel, rank),
+        each(stride or kernel, rank), each(dilation, rank), each(padding, rank) * 2, ceil_mode,
+        "NCDHW" if rank == 3 else "NCHW",
+    )  # fmt: skip
+    return [graph.reshape(value, shape), graph.reshape(places, shape)]
 
 
 @converts("aten.avg_pool1d", "aten.avg_pool2d", "aten.avg_pool3d")
@@ -100,10 +108,21 @@ def adaptive_avg_pool(graph: Graph, x: Any, size: Any) -> Any:
 
 @converts("aten.adaptive_max_pool2d")
 def adaptive_max_pool(graph: Graph, x: Any, size: Any) -> list[Any]:
-    """The maxima of a given number of windows that share the elements evenly."""
+    """The maxima of a given number of windows that share the elements evenly, and their places."""
     extents = graph.sizes.shape(graph.result[0].shape)
-    value = graph.emit_te(topi.nn.adaptive_pool, with_batch(graph, x, 2), extents[-2:], "max")
-    return [graph.reshape(value, extents), None]
+    images = with_batch(graph, x, 2)
+    value = graph.emit_te(topi.nn.adaptive_pool, images, extents[-2:], "max")
+    if not graph.uses_result(1):
+        return [graph.reshape(value, extents), None]
+    whole = [number(extent) for extent in graph.shape_of(images)[-2:]]
+    counts = [number(extent) for extent in extents[-2:]]
+    if any(not isinstance(extent, int) for extent in (*whole, *counts)):
+        raise UnsupportedError("places of maxima in images of dynamic extents are not supported")
+    if any(extent % count for extent, count in zip(whole, counts, strict=True)):
+        raise UnsupportedError("places of maxima are supported for windows of one size only")
+    kernel = [extent // count for extent, count in zip(whole, counts, strict=True)]
+    places = graph.emit_te(topi.nn.places_of_maxima, images, kernel, kernel, 1, 0)
+    return [graph.reshape(value, extents), graph.reshape(places, extents)]
 
 
 _METHODS: Final = ("bilinear", "nearest", "bicubic")
