@@ -306,6 +306,33 @@ BAGS = {
     "padding": lambda w, i, s: F.embedding_bag(i[0] * 0 + 2, w, torch.tensor([0]), padding_idx=2),
     "mean with padding": lambda w, i, s: F.embedding_bag(i, w, padding_idx=1),
 }
+real, imaginary = torch.view_as_real, torch.view_as_complex
+COMPLEX = {
+    "product": lambda x: real(imaginary(x) * imaginary(x + 1)),
+    "product with real numbers": lambda x: real(imaginary(x) * x[..., 0] * 2),
+    "product with a number": lambda x: real(imaginary(x) * (2 - 1j)),
+    "product with a constant": lambda x: real(imaginary(x) * torch.tensor([1j, 2 + 1j])),
+    "quotient": lambda x: real(imaginary(x) / imaginary(x + 4)),
+    "sum": lambda x: real(imaginary(x) + x[..., 1] - imaginary(x[:1])),
+    "absolute value": lambda x: torch.cat([imaginary(x * 1e30).abs(), imaginary(x * 0).abs()]),
+    "angle": lambda x: imaginary(x).angle(),
+    "conjugate": lambda x: real(imaginary(x).conj().resolve_conj()),
+    "parts": lambda x: torch.complex(x[..., 0], x[..., 1]).imag + imaginary(x).real,
+    "polar": lambda x: real(torch.polar(x[..., 0].abs(), x[..., 1])),
+    "rearranged": lambda x: real(torch.cat([imaginary(x)[:, 1:], imaginary(x)], 1).transpose(0, 1)),
+    "fft": lambda x: real(torch.fft.fft(imaginary(x), norm="ortho")),
+    "ifft of more": lambda x: real(torch.fft.ifft(imaginary(x), 5, dim=1)),
+    "fft of composite size": lambda x: torch.fft.fft(x.flatten().repeat(11)).imag,
+    "fft2": lambda x: torch.fft.fft2(x).abs(),
+    "rfft": lambda x: real(torch.fft.rfft(x.flatten())),
+    "rfft of an odd size": lambda x: real(torch.fft.rfft(x.flatten()[:7])),
+    "irfft": lambda x: torch.fft.irfft(torch.fft.rfft(x.flatten()) * 1j),
+    "irfft of an odd size": lambda x: torch.fft.irfft(imaginary(x[0]), 3),
+    "irfft2": lambda x: torch.fft.irfft2(imaginary(x)),
+    "stft": lambda x: real(torch.stft(
+        x.flatten(), 4, 2, window=torch.hann_window(4), return_complex=True
+    )),
+}  # fmt: skip
 INDEXING = {
     "embedding": lambda x, i: F.embedding(i, x),
     "index_select": lambda x, i: x.index_select(1, i[0] % 3),
@@ -390,6 +417,7 @@ FAMILIES = {
     "shapes": (SHAPES, lambda: (floats(2, 3, 4),)),
     "creation": (CREATION, lambda: (floats(3, 4),)),
     "indexing": (INDEXING, lambda: (floats(4, 3), integers(2, 3, low=0, high=4))),
+    "complex numbers": (COMPLEX, lambda: (floats(4, 2, 2),)),
     "bags": (
         BAGS, lambda: (floats(4, 3), torch.tensor([[1, 3, 1], [2, 2, 0]]), floats(2, 3)),
     ),

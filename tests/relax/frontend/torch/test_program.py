@@ -368,6 +368,14 @@ def test_an_input_of_complex_numbers_is_refused():
         imported(Functions([lambda x: x.real]), (torch.ones(2, dtype=torch.complex64),))
 
 
+def test_complex_numbers_that_are_refused():
+    turned = torch.view_as_complex
+    with pytest.raises(UnsupportedOperatorError, match="output 0.*view_as_real"):
+        imported(Functions([turned]), (torch.ones(3, 2),))
+    with pytest.raises(UnsupportedOperatorError, match=r"aten\.sqrt.*for complex numbers"):
+        imported(Functions([lambda x: turned(x).sqrt().abs()]), (torch.ones(3, 2),))
+
+
 def test_operators_with_effects_are_refused():
     with pytest.raises(UnsupportedOperatorError, match=r"aten\.linalg_inv_ex"):
         imported(Functions([torch.linalg.inv]), (torch.eye(2),))

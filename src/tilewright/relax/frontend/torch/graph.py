@@ -12,9 +12,16 @@ from tilewright.error import TVMError
 from tilewright.relax.block_builder import BlockBuilder
 from tilewright.relax.expr import Call, RelaxExpr
 from tilewright.relax.frontend.emitter import Emitter
+from tilewright.relax.frontend.fourier import Complex
 from tilewright.relax.frontend.table import Converter, Problems, UnsupportedError
 from tilewright.relax.frontend.torch.sizes import SYMBOLIC, Sizes
-from tilewright.relax.frontend.torch.table import ADVICE, converter_of, place_of
+from tilewright.relax.frontend.torch.table import (
+    ADVICE,
+    COMPLEX_CONVERTERS,
+    CONVERTERS,
+    converter_of,
+    place_of,
+)
 from tilewright.relax.frontend.torch.tensors import dtype_of
 from tilewright.relax.struct_info import TensorStructInfo
 
@@ -65,8 +72,8 @@ class Graph(Emitter):
 
     @property
     def dtype(self) -> str:
-        """The dtype of the result."""
-        return dtype_of(self.result.dtype)
+        """The dtype of the result; of complex numbers, that of their parts."""
+        return dtype_of(self.result.dtype.to_real())
 
     def uses_result(self, index: int) -> bool:
         """Whether the program uses one of several results of the call."""
@@ -121,9 +128,11 @@ class Graph(Emitter):
         is_check = str(node.target).rpartition(".")[0] in CHECKS
         if is_number or is_check or node.target is operator.getitem:
             return None
-        converter = converter_of(node.target)
+        is_complex = any(has_complex(self.values.get(source)) for source in node.all_input_nodes)
+        converter = converter_of(node.target, COMPLEX_CONVERTERS if is_complex else CONVERTERS)
         if converter is None:
-            raise UnsupportedError("there is no conversion of this operator")
+            numbers = " for complex numbers" if is_complex else ""
+            raise UnsupportedError(f"there is no conversion of this operator{numbers}")
         return converter
 
     def _item(self, node: torch.fx.Node) -> Any:
@@ -155,7 +164,7 @@ class Graph(Emitter):
         if isinstance(value, (list, tuple)):
             return [self.argument(item) for item in value]
         if isinstance(value, torch.dtype):
-            return dtype_of(value)
+            return dtype_of(value.to_real())
         return value
 
     def _matched(self, value: Any, fake: Any) -> Any:
@@ -179,6 +188,13 @@ class Graph(Emitter):
     def struct_info_of(self, fake: torch.Tensor) -> TensorStructInfo:
         """What torch knows of a tensor."""
         return TensorStructInfo(self.sizes.shape(fake.shape), dtype_of(fake.dtype))
+
+
+def has_complex(value: Any) -> bool:
+    """Whether a value is an array of complex numbers, or has some among several."""
+    return isinstance(value, Complex) or (
+        isinstance(value, list) and any(isinstance(item, Complex) for item in value)
+    )
 
 
 def known(argument: Any) -> Any:

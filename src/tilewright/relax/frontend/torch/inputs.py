@@ -16,6 +16,7 @@ from torch.export.graph_signature import (
 
 from tilewright.error import DTypeError, UnsupportedOperatorError
 from tilewright.relax.expr import Constant, Var
+from tilewright.relax.frontend.fourier import Complex
 from tilewright.relax.frontend.torch.graph import UNKNOWN, Graph
 from tilewright.relax.frontend.torch.sizes import dimension_names
 from tilewright.relax.frontend.torch.tensors import constant_of, dtype_of
@@ -75,7 +76,11 @@ def bind_placeholders(
             graph.values[node] = Var(node.name, graph.struct_info_of(node.meta["val"]))
             state.append(graph.values[node])
             continue
-        weight = constant_of(weight_of(program, spec))
+        tensor = weight_of(program, spec)
+        if tensor.is_complex():
+            graph.values[node] = Complex(*map(constant_of, (tensor.real, tensor.imag)))
+            continue
+        weight = constant_of(tensor)
         if keep_params_as_input and spec.kind is not InputKind.CONSTANT_TENSOR:
             variable = Var(node.name, graph.struct_info_of(node.meta["val"]))
             weights.append(Weight(variable, weight))
@@ -155,7 +160,8 @@ def weight_of(program: torch.export.ExportedProgram, spec: InputSpec) -> torch.T
             f"the program takes {name}, which is a {type(value).__name__}; only tensors can be "
             "part of a model"
         )
-    _dtype_of(f"the weight {name}", value)
+    if not value.is_complex():
+        _dtype_of(f"the weight {name}", value)
     return value
 
 

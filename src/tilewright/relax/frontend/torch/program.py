@@ -16,6 +16,7 @@ from tilewright.error import ArgumentError, UnsupportedOperatorError
 from tilewright.ir.module import IRModule
 from tilewright.relax.block_builder import BlockBuilder
 from tilewright.relax.expr import PrimValue, RelaxExpr, Tuple
+from tilewright.relax.frontend.fourier import Complex
 from tilewright.relax.frontend.torch.fused_layers import FUSED_LAYERS
 from tilewright.relax.frontend.torch.graph import CHECKS, Graph
 from tilewright.relax.frontend.torch.inputs import (
@@ -24,7 +25,7 @@ from tilewright.relax.frontend.torch.inputs import (
     require_definitions,
     require_shapes,
 )
-from tilewright.relax.frontend.torch.table import converter_of
+from tilewright.relax.frontend.torch.table import has_converter
 from tilewright.relax.transform import ConvertToDataflow
 
 INLINED: Final = frozenset({"wrap_with_set_grad_enabled", "wrap_with_autocast"})
@@ -143,7 +144,7 @@ def simplified(program: torch.export.ExportedProgram) -> torch.export.ExportedPr
         return program
     rules = {**torch.export.default_decompositions(), **FUSED_LAYERS}
     return decomposed(
-        program, {target: rule for target, rule in rules.items() if converter_of(target) is None}
+        program, {target: rule for target, rule in rules.items() if not has_converter(target)}
     )
 
 
@@ -170,7 +171,7 @@ def _is_known(node: torch.fx.Node) -> bool:
     is_operator = isinstance(node.target, torch._ops.OpOverload)
     return (
         not is_operator
-        or converter_of(node.target) is not None
+        or has_converter(node.target)
         or str(node.target).rpartition(".")[0] in (*CHECKS, "aten.sym_size")
     )
 
@@ -223,6 +224,11 @@ def results(
         if isinstance(value, str):
             raise UnsupportedOperatorError(
                 f"output {len(values)} of the program is {value!r}; only tensors and numbers can be"
+            )
+        if isinstance(value, Complex):
+            raise UnsupportedOperatorError(
+                f"output {len(values)} of the program has complex numbers; return "
+                "torch.view_as_real of it"
             )
         if value is not None:
             values.append(value if isinstance(value, RelaxExpr) else PrimValue(value))

@@ -17,6 +17,11 @@ CONVERTERS: Final = ConverterTable()
 convert_by = CONVERTERS.convert_by
 converts = CONVERTERS.converts
 
+COMPLEX_CONVERTERS: Final = ConverterTable()
+"""Those of calls that have a `Complex` among their arguments."""
+convert_complex_by = COMPLEX_CONVERTERS.convert_by
+converts_complex = COMPLEX_CONVERTERS.converts
+
 ADVICE: Final = (
     "Write these parts of the model with other operations, or give run_decompositions() of the "
     "exported program a table that decomposes them."
@@ -24,9 +29,14 @@ ADVICE: Final = (
 """What to do about calls that cannot be converted."""
 
 
-def converter_of(target: object) -> Converter | None:
+def converter_of(target: object, table: ConverterTable = CONVERTERS) -> Converter | None:
     """The conversion of calls of `target`, an overload of an operator; None if there is none."""
-    return CONVERTERS.get(str(target)) or CONVERTERS.get(str(target).rpartition(".")[0])
+    return table.get(str(target)) or table.get(str(target).rpartition(".")[0])
+
+
+def has_converter(target: object) -> bool:
+    """Whether calls of `target` are converted, of real or of complex numbers."""
+    return any(converter_of(target, table) for table in (CONVERTERS, COMPLEX_CONVERTERS))
 
 
 class Place(NamedTuple):

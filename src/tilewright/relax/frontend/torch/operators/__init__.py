@@ -4,6 +4,7 @@ from tilewright.relax.frontend.torch.operators import (
     activation,
     bags,
     binary,
+    complex_numbers,
     control_flow,
     create,
     images,

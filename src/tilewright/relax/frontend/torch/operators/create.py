@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.relax import op
+from tilewright.relax.frontend.fourier import Complex
 from tilewright.relax.frontend.table import UnsupportedError
 from tilewright.relax.frontend.torch.graph import Graph
 from tilewright.relax.frontend.torch.table import convert_by, converts
@@ -64,6 +65,15 @@ def identity(graph: Graph, x: Any, *_: Any, **__: Any) -> Any:
     return x
 
 
+@converts("aten._to_copy", "aten.to", "aten.type_as", "aten._cast")
+def converted(graph: Graph, x: Any, *_: Any, **__: Any) -> Any:
+    """The same numbers in another dtype."""
+    x = graph.cast(x, graph.dtype)
+    if graph.result.dtype.is_complex:
+        return Complex(x, graph.emit(op.zeros(graph.shape, graph.dtype)))
+    return x
+
+
 @converts("aten.view.dtype")
 def reinterpret(graph: Graph, x: Any, dtype: str) -> Any:
     """The same bytes as another dtype."""
@@ -78,8 +88,6 @@ convert_by({
     "aten.arange.default": lambda graph, end, **_: arange_step(graph, 0, end),
     "aten.tril": lambda graph, x, diagonal=0: op.tril(x, diagonal),
     "aten.triu": lambda graph, x, diagonal=0: op.triu(x, diagonal),
-    "aten._to_copy aten.to aten.type_as aten._cast":
-        lambda graph, x, *_, **__: graph.cast(x, graph.dtype),
     "aten.copy":
         lambda graph, x, source, *_: op.broadcast_to(graph.cast(source, graph.dtype), graph.shape),
 })  # fmt: skip
