@@ -154,6 +154,19 @@ def test_results_that_are_arguments_or_parts_of_them():
     assert y[1, 0] == 5
 
 
+def test_results_that_share_memory():
+    def function(x):
+        y = x.exp()
+        return y[:, 0], y[1:, 1::2], y, y.reshape(-1)
+
+    x = torch.randn(4, 5)
+    first, part, whole, flat = compiled(function)(x)
+    assert_equal((first, part, whole, flat), function(x))
+    whole[2, 3] = 7
+    assert part[1, 1] == 7
+    assert flat[13] == 7
+
+
 def test_numbers_that_change(compilations):
     def function(x, factor, count):
         return x * factor, x.reshape(count, -1), x.shape[0] * 2

@@ -130,8 +130,9 @@ class Output(NamedTuple):
 
     Attributes:
         kind: ``"result"``, ``"number"``, ``"constant"``, ``"argument"`` for one that is given back
-            as it is, ``"view"`` for a part of an argument, or ``"change"`` of an argument.
-        source: the value of a constant, or the position of the argument.
+            as it is, ``"view"`` for a part of an argument, ``"shared"`` for a part of another
+            result, or ``"change"`` of an argument.
+        source: the value of a constant, or the position of the argument or of the other result.
         view: size, stride and offset of a view.
     """
 
@@ -204,11 +205,11 @@ def _sources(program: torch.export.ExportedProgram, roles: Roles) -> dict[str, i
 
 
 def _shared_memory(program: torch.export.ExportedProgram, roles: Roles) -> list[Output | None]:
-    """For each result whether it is an argument, or a part of one.
+    """For each result whether it is an argument, or a part of one, or of another result.
 
     Raises:
-        UnsupportedOperatorError: for a view of a dynamic shape, and for two results that share
-            memory with each other.
+        UnsupportedOperatorError: for a view of a dynamic shape, and for results that share memory
+            which none of them is all of.
     """
     sources = _sources(program, roles)
     arguments = {
@@ -216,20 +217,36 @@ def _shared_memory(program: torch.export.ExportedProgram, roles: Roles) -> list[
         for node in program.graph.nodes
         if node.op == "placeholder" and node.name in sources
     }
+    results = [node for spec, node in _results(program) if spec.kind is OutputKind.USER_OUTPUT]
     found: list[Output | None] = []
-    seen: dict[Any, Node] = {}
-    for spec, node in _results(program):
+    for position, node in enumerate(results):
         memory = _memory(node)
-        if spec.kind is not OutputKind.USER_OUTPUT:
-            continue
         if memory is not None and memory in arguments:
-            argument, position = arguments[memory]
-            found.append(_part(node, argument, position))
-        elif memory is not None and seen.setdefault(memory, node) is not node:
-            raise UnsupportedOperatorError("two results share memory")
-        else:
-            found.append(None)
+            argument, source = arguments[memory]
+            found.append(_part(node, argument, source))
+            continue
+        whole = position if memory is None else _largest(results, memory)
+        found.append(None if whole == position else _shared(node, results[whole], whole))
     return found
+
+
+def _largest(results: Sequence[Any], memory: Any) -> int:
+    """The first of the largest results that share memory."""
+    sharing = [n for n, node in enumerate(results) if _memory(node) == memory]
+    return max(sharing, key=lambda n: results[n].meta["val"].numel())
+
+
+def _shared(node: Node, whole: Node, position: int) -> Output:
+    """A result that is a part of the one at `position`."""
+    value, base = node.meta["val"], whole.meta["val"]
+    view = _layout(value)
+    if not base.is_contiguous() or not _is_constant((*_layout(base), *view)):
+        raise UnsupportedOperatorError("two results share memory that no result is all of")
+    offset = view[2] - base.storage_offset()
+    last = offset + sum((e - 1) * s for e, s in zip(value.shape, value.stride(), strict=True))
+    if value.dtype is not base.dtype or offset < 0 or last >= base.numel():
+        raise UnsupportedOperatorError("two results share memory that no result is all of")
+    return Output("shared", position, (view[0], view[1], offset))
 
 
 def _results(program: torch.export.ExportedProgram) -> Iterator[tuple[OutputSpec, Any]]:
@@ -244,12 +261,23 @@ def _memory(node: Any) -> Any:
     return value.untyped_storage()._cdata if isinstance(value, torch.Tensor) else None
 
 
+def _layout(value: torch.Tensor) -> tuple[Any, ...]:
+    """The shape, the strides and the offset of a tensor."""
+    return tuple(value.shape), value.stride(), value.storage_offset()
+
+
+def _is_constant(sizes: Sequence[Any]) -> bool:
+    return all(
+        _is_constant(size) if isinstance(size, tuple) else isinstance(size, int) for size in sizes
+    )
+
+
 def _part(node: Node, argument: Node, position: int) -> Output:
     value, whole = node.meta["val"], argument.meta["val"]
-    view = (tuple(value.shape), value.stride(), value.storage_offset())
-    if node is argument or view == (tuple(whole.shape), whole.stride(), whole.storage_offset()):
+    view = _layout(value)
+    if node is argument or view == _layout(whole):
         return Output("argument", position)
-    if not all(isinstance(size, int) for size in (*view[0], *view[1], view[2])):
+    if not _is_constant(view):
         raise UnsupportedOperatorError("a result is a view of an argument, of a dynamic shape")
     if value.dtype is not whole.dtype:
         raise UnsupportedOperatorError("a result is a view of an argument, of another dtype")

@@ -228,6 +228,12 @@ class CompiledProgram:
         self._function = function
         self._tensors = captured.roles.tensors
         self._outputs = captured.outputs
+        returned = [output for output in captured.outputs if output.kind != "change"]
+        self._shared = [
+            (position, output)
+            for position, output in enumerate(returned)
+            if output.kind == "shared"
+        ]
 
     def __call__(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         inputs = [_as_input(arguments[position]) for position in self._tensors]
@@ -240,6 +246,8 @@ class CompiledProgram:
                 arguments[output.source].copy_(torch.from_dlpack(next(results)))
             else:
                 values.append(_other(output, arguments, results))
+        for position, output in self._shared:
+            values[position] = values[output.source].as_strided(*output.view)
         return tuple(values)
 
 
@@ -259,6 +267,9 @@ def _other(output: Output, arguments: Sequence[Any], results: Any) -> Any:
     if output.kind == "argument":
         next(results)
         return arguments[output.source]
+    if output.kind == "shared":
+        next(results)
+        return None  # it is made when the other result is known
     if output.kind == "view":
         next(results)
         return arguments[output.source].as_strided(*output.view)
