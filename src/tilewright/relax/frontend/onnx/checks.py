@@ -12,7 +12,7 @@ from tilewright.error import ArgumentValueError
 
 LONGEST_NAME: Final = 4096
 """Maximum number of characters of a name."""
-DEEPEST: Final = 32
+DEEPEST: Final = 16
 """Maximum number of graphs inside of one another."""
 
 _VALUES: Final = {
