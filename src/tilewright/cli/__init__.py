@@ -1,4 +1,4 @@
-"""The command line: `tilewright tune|replay|report|records`."""
+"""The command line: `tilewright tune|replay|report|records|compile|run|profile`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final, NoReturn
 
 import tilewright
-from tilewright.cli import records, replay, report, tune
+from tilewright.cli import models, records, replay, report, tune
 from tilewright.error import TVMError
 
 FAILED: Final = 1
@@ -28,6 +28,9 @@ examples:
   tilewright report tuned -o report.html
   tilewright records best tuned
   tilewright records merge laptop server -o both
+  tilewright compile model.onnx -o model.so --tune 5min
+  tilewright run model.so --input image.npy
+  tilewright profile model.onnx
 
 FILE is a Python file, which is run, with tensor programs (functions with @T.prim_func, modules with
 @I.ir_module, or functions without parameters that return one) among its global names; or a file of
@@ -76,14 +79,14 @@ class _Parser(argparse.ArgumentParser):
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="tilewright",
-        description="Tune tensor programs, and use the results.",
+        description="Tune tensor programs, and compile models.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {tilewright.__version__}")
     parser.add_argument("-v", "--verbose", action="store_true", help="log what happens to stderr")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for command in (tune, replay, report, records):
+    for command in (tune, replay, report, records, models):
         command.add_to(commands)
     return parser
 

@@ -6,14 +6,18 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import onnx
-from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import Message
+from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto
 
 from tilewright.error import ArgumentValueError
 
 LONGEST_NAME: Final = 4096
 """Maximum number of characters of a name."""
-DEEPEST: Final = 32
+DEEPEST: Final = 16
 """Maximum number of graphs inside of one another."""
+
+_TEXTS: Final = (FieldDescriptor.TYPE_STRING, FieldDescriptor.TYPE_MESSAGE)
 
 _VALUES: Final = {
     AttributeProto.FLOAT: "f", AttributeProto.INT: "i", AttributeProto.STRING: "s",
@@ -35,6 +39,7 @@ def check_model(model: ModelProto) -> None:
     """
     if not model.HasField("graph"):
         raise ArgumentValueError("the model has no graph")
+    _check_texts(model)
     opsets = opsets_of(model)
     version = opsets.get("")
     newest = onnx.defs.onnx_opset_version()
@@ -49,9 +54,33 @@ def check_model(model: ModelProto) -> None:
     _check_graph(model.graph, frozenset(), opsets, 0, "the graph")
 
 
+def _check_texts(message: Any) -> None:
+    """Refuse names that are no texts, which protobuf gives as bytes."""
+    if isinstance(message, TensorProto):  # its elements may be many
+        parts: list[Any] = [message.name, *message.external_data]
+    else:
+        parts = [value for field, value in message.ListFields() if field.type in _TEXTS]
+    for part in parts:
+        for item in [part] if isinstance(part, (str, bytes, Message)) else part:
+            if isinstance(item, Message):
+                _check_texts(item)
+            elif isinstance(item, bytes):
+                raise ArgumentValueError(f"the model has a name that is no text: {item[:80]!r}")
+
+
 def opsets_of(container: ModelProto | FunctionProto) -> dict[str, int]:
-    """The version of each domain of operators."""
-    return {domain_of(opset.domain): opset.version for opset in container.opset_import}
+    """The version of each domain of operators.
+
+    Raises:
+        ArgumentValueError: for a number that is no version.
+    """
+    opsets = {domain_of(opset.domain): opset.version for opset in container.opset_import}
+    for domain, version in opsets.items():
+        if not 0 < version < 1 << 31:
+            raise ArgumentValueError(
+                f"the version {version} of the operators of {domain[:80]!r} is none"
+            )
+    return opsets
 
 
 def domain_of(name: str) -> str:

@@ -183,8 +183,11 @@ def _integers(operand: Any) -> list[int]:
     return [int(item) for item in np.atleast_1d(operand)]
 
 
-def _like(x: Elements, values: np.ndarray) -> Elements:
-    return Elements.of(values, x.dtype) if values.dtype == object else Elements(values, x.dtype)
+def _like(x: Elements, values: Any) -> Elements:
+    """Some of the elements of an array; numpy takes a single one out of its array."""
+    if x.is_constant:
+        return Elements(np.asarray(values, dtype=x.values.dtype), x.dtype)
+    return Elements.of(values, x.dtype)
 
 
 def _gather(x: Elements, indices: Elements, *, axis: int = 0) -> Elements:
@@ -206,10 +209,11 @@ def _slice(x: Elements, starts: Any, ends: Any, axes: Any = None, steps: Any = N
 
 
 def _concat(*operands: Elements, axis: int) -> Elements:
-    parts = [_objects(operand) for operand in operands]
     if all(operand.is_constant for operand in operands):
-        parts = [operand.values for operand in operands]
-    return _like(operands[0], np.concatenate(parts, axis=axis))
+        values = np.concatenate([operand.values for operand in operands], axis=axis)
+        return Elements(values, operands[0].dtype)
+    parts = [_objects(operand) for operand in operands]
+    return Elements.of(np.concatenate(parts, axis=axis), operands[0].dtype)
 
 
 def _unsqueeze(x: Elements, axes: Any) -> Elements:

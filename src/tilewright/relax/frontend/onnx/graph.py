@@ -40,6 +40,10 @@ MOST_NODES: Final = 200_000
 """Maximum number of nodes, with those of functions each time they are called."""
 MOST_ELEMENTS: Final = 1024
 """Maximum number of elements that are computed while a model is converted."""
+_MISTAKES: Final = (
+    ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError,
+)  # fmt: skip
+"""What conversions run into if attributes and operands are not what the standard says."""
 _FAR: Final = 1 << 40
 """More than any extent."""
 
@@ -151,6 +155,16 @@ class Graph(Emitter):
             return [int(item) for item in np.atleast_1d(value)]
         return [int(item) for item in np.atleast_1d(self.constants(value, name))]
 
+    def axis(self, axis: int, rank: int) -> int:
+        """A dimension counted from the front.
+
+        Raises:
+            UnsupportedError: if there is none.
+        """
+        if not -rank <= axis < rank:
+            raise UnsupportedError(f"axis {axis} is out of range for {rank} dimensions")
+        return axis % rank
+
     def integer(self, value: Any, name: str) -> int:
         """One constant integer."""
         (result,) = self.axes(value, name)
@@ -245,7 +259,7 @@ class Graph(Emitter):
             raise
         except (UnsupportedError, TVMError) as error:
             results = self._problem(node, str(error))
-        except (ArithmeticError, AssertionError, LookupError, TypeError, ValueError) as error:
+        except _MISTAKES as error:
             results = self._problem(node, f"it is malformed: {type(error).__name__}: {error}")
         for name, value in zip(node.output, results, strict=False):
             if name:

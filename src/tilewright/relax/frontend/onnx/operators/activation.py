@@ -27,7 +27,7 @@ def _along(function: Any) -> Any:
         if graph.version >= 13:
             return function(graph, x, -1 if axis is None else axis)
         rank = graph.rank_of(x)
-        axis = (1 if axis is None else axis) % max(rank, 1)
+        axis = graph.axis(1 if axis is None else axis, max(rank, 1))
         shape = graph.shape_of(x)
         flat = graph.reshape(x, [product(shape[:axis]), product(shape[axis:])])
         return graph.reshape(graph.emit(function(graph, flat, -1)), shape)
@@ -37,7 +37,7 @@ def _along(function: Any) -> Any:
 
 def _hardmax(graph: Graph, x: Any, axis: int) -> Any:
     """1 at the first of the largest elements along an axis, 0 elsewhere."""
-    axis %= graph.rank_of(x)
+    axis = graph.axis(axis, graph.rank_of(x))
     extent = number(graph.shape_of(x)[axis])
     if not isinstance(extent, int):
         raise UnsupportedError("a dynamic extent of the axis is not supported")

@@ -135,7 +135,7 @@ def scan(
 def _element(graph: Graph, x: Any, axis: int, index: int) -> Any:
     if isinstance(x, Items):
         return x[index]
-    axis %= graph.rank_of(x)
+    axis = graph.axis(axis, graph.rank_of(x))
     shape = graph.shape_of(x)
     part = graph.emit(op.strided_slice(x, [axis], [index], [index + 1]))
     return graph.reshape(part, [*shape[:axis], *shape[axis + 1 :]])

@@ -62,7 +62,7 @@ def resize(
         bool(antialias),
     )  # fmt: skip
     rank = graph.rank_of(x)
-    along = list(range(rank)) if axes is None else [axis % rank for axis in axes]
+    along = list(range(rank)) if axes is None else [graph.axis(axis, rank) for axis in axes]
     extents = [number(graph.shape_of(x)[axis]) for axis in along]
     if not all(isinstance(extent, int) for extent in extents):
         return _dynamic(graph, x, along, scales, sizes, options)

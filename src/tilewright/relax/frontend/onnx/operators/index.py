@@ -26,14 +26,14 @@ def from_front(graph: Graph, index: Any, extent: Any) -> Any:
 @converts("Gather")
 def gather(graph: Graph, x: Any, indices: Any, *, axis: int = 0) -> Any:
     """The parts of an array at indices along an axis."""
-    axis %= graph.rank_of(x)
+    axis = graph.axis(axis, graph.rank_of(x))
     return op.take(x, from_front(graph, indices, graph.shape_of(x)[axis]), axis)
 
 
 @converts("GatherElements")
 def gather_elements(graph: Graph, x: Any, indices: Any, *, axis: int = 0) -> Any:
     """The elements at indices along an axis, one for each place."""
-    axis %= graph.rank_of(x)
+    axis = graph.axis(axis, graph.rank_of(x))
     return op.gather_elements(x, from_front(graph, indices, graph.shape_of(x)[axis]), axis)
 
 
@@ -84,7 +84,7 @@ def tensor_scatter(
 ) -> Any:  # fmt: skip
     """A cache with the elements of `update` from a place on, which each of the batch has its own."""
     rank = graph.rank_of(cache)
-    axis %= rank
+    axis = graph.axis(axis, rank)
     extent, length = graph.shape_of(cache)[axis], graph.shape_of(update)[axis]
     zero = graph.operand(0, "int64")
     steps = graph.emit(op.expand_dims(graph.emit(op.arange(0, extent, 1, "int64")), 0))

@@ -57,7 +57,7 @@ def _plain(sizes: Sequence[Any]) -> list[int]:
 def flatten(graph: Graph, x: Any, *, axis: int = 1) -> Any:
     """A matrix: the dimensions before `axis` together, and the others."""
     shape = graph.shape_of(x)
-    axis = axis + len(shape) if axis < 0 else axis
+    axis = len(shape) if axis == len(shape) else graph.axis(axis, len(shape))
     return graph.reshape(x, [product(shape[:axis]), product(shape[axis:])])
 
 
@@ -100,7 +100,7 @@ def split(
 ) -> list[Any]:
     """Parts one after the other along an axis."""
     count = num_outputs or graph.result_count()
-    axis %= graph.rank_of(x)
+    axis = graph.axis(axis, graph.rank_of(x))
     extent = number(graph.shape_of(x)[axis])
     if split is not None:
         sizes = graph.integers(split)
@@ -175,7 +175,7 @@ def pad(
     """A border of constants, or of elements; negative widths cut."""
     rank = graph.rank_of(x)
     amounts = graph.integers(pads)
-    along = range(rank) if axes is None else [axis % rank for axis in graph.axes(axes)]
+    along = range(rank) if axes is None else [graph.axis(axis, rank) for axis in graph.axes(axes)]
     before: list[Any] = [0] * rank
     after: list[Any] = [0] * rank
     count = len(along)

@@ -62,7 +62,7 @@ def layer_norm(
 ) -> list[Any]:  # fmt: skip
     """The dimensions from `axis` on by their own mean and variance, and what these are."""
     rank = graph.rank_of(x)
-    axes = list(range(axis % rank, rank))
+    axes = list(range(graph.axis(axis, rank), rank))
     shape = graph.shape_of(x)[axes[0] :]
     results: list[Any] = [_layer_normed(graph, x, scale, bias, axes, shape, epsilon), None, None]
     if graph.has_result(1) or graph.has_result(2):
@@ -92,7 +92,7 @@ def rms_norm(
 ) -> Any:
     """The dimensions from `axis` on by the root of their mean square."""
     rank = graph.rank_of(x)
-    axes = list(range(axis % rank, rank))
+    axes = list(range(graph.axis(axis, rank), rank))
     shape = graph.shape_of(x)[axes[0] :]
     if graph.same_shape(scale, shape) and graph.dtype_of(scale) == graph.dtype_of(x):
         return op.nn.rms_norm(x, scale, axes=axes, epsilon=epsilon)

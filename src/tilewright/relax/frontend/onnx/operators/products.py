@@ -59,6 +59,9 @@ def window(
     rank = len(kernel)
     stride = list(strides) if strides else [1] * rank
     dilation = list(dilations) if dilations else [1] * rank
+    lengths = len(stride), len(dilation), len(pads or ()) or 2 * rank, len(kernel)
+    if lengths != (rank, rank, 2 * rank, graph.rank_of(x) - 2):
+        raise UnsupportedError("the window has not a number for each dimension")
     if auto_pad in ("NOTSET", ""):
         return (list(pads) if pads else [0] * (2 * rank)), stride, dilation
     if auto_pad == "VALID":

@@ -33,7 +33,7 @@ def aligned(graph: Graph, parameter: Any, x: Any, axis: int, block: int) -> Any:
     rank = graph.rank_of(x)
     if graph.rank_of(parameter) == 0 or rank == 0:
         return graph.reshape(parameter, [])
-    axis %= rank
+    axis = graph.axis(axis, rank)
     if block:
         repeated = repeat_interleaved(graph, parameter, block, axis)
         if graph.same_shape(repeated, graph.shape_of(x)):

@@ -132,6 +132,8 @@ def _run(
     if not isinstance(count, int) or not 0 < count <= MOST_ITERATIONS:
         raise UnsupportedError(f"sequences of {count} steps are not supported")
     batch, hidden = graph.shape_of(x)[1], graph.shape_of(recurrence)[2]
+    if attributes.get("hidden_size", number(hidden)) != number(hidden):
+        raise UnsupportedError("hidden_size is not that of the weights")
     directions = []
     for n, is_backward in enumerate(backwards):
         layer = _layer(graph, n, len(functions), weight, recurrence, bias, peepholes, attributes)

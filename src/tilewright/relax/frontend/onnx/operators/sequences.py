@@ -51,7 +51,7 @@ def split_to_sequence(
     graph: Graph, x: Any, split: Any = None, *, axis: int = 0, keepdims: int = 1
 ) -> Items:
     """The parts of an array along an axis."""
-    axis %= graph.rank_of(x)
+    axis = graph.axis(axis, graph.rank_of(x))
     shape = graph.shape_of(x)
     extent = number(shape[axis])
     if not isinstance(extent, int):

@@ -26,7 +26,7 @@ def fourier(
     """The discrete Fourier transform along an axis, as a product with a matrix."""
     rank = graph.rank_of(x)
     default = 1 if graph.version < 20 else -2
-    along = (default if axis is None else graph.integer(axis, "axis")) % rank
+    along = graph.axis(default if axis is None else graph.integer(axis, "axis"), rank)
     extent = number(graph.shape_of(x)[along])
     size = extent if length is None else graph.integer(length, "dft_length")
     if onesided and inverse and length is None:
