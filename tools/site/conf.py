@@ -40,7 +40,7 @@ html_static_path = ["static"]
 html_css_files = ["tilewright.css"]
 templates_path = ["templates"]
 html_copy_source = False
-html_show_sphinx = False
+html_show_sphinx = html_show_copyright = False
 html_theme_options = {
     "light_logo": "logo.svg",
     "dark_logo": "logo.svg",

@@ -21,6 +21,8 @@ from tools.site.project import SOURCES
 LINK: Final = re.compile(r"(?<!!)\[(?P<text>[^\]]*)\]\((?P<path>[^)#:]+)(?P<anchor>#[^)]*)?\)")
 ENTRY: Final = re.compile(r"^\* .*\n(?:^  .*\n)*", re.MULTILINE)
 FENCE: Final = re.compile(r"^(```.*?^```\n)", re.MULTILINE | re.DOTALL)
+HAN: Final = "[\u3001-\u303f\u3400-\u9fff\uff00-\uffef]"
+BREAK: Final = re.compile(rf"(?<={HAN})\n(?={HAN})")
 SECTION: Final = re.compile(r"^## (.*)$", re.MULTILINE)
 
 
@@ -35,11 +37,15 @@ def stage(language: Language, directory: Path) -> None:
 
 
 def page_of_site(language: Language, page: Path, text: str) -> str:
-    """The text of a page with the links of the site, and, for a list of pages, the navigation."""
+    """The text of a page with the links of the site, and, for a list of pages, the navigation.
+
+    Browsers show a line break as a space, which Chinese does not have between characters.
+    """
     navigation = "".join(navigation_of(text)) if page.name == "index.md" else ""
     parts = FENCE.split(text)
     parts[::2] = [
-        LINK.sub(lambda match: link_of_site(language, page, match), part) for part in parts[::2]
+        BREAK.sub("", LINK.sub(lambda match: link_of_site(language, page, match), part))
+        for part in parts[::2]
     ]
     return "".join(parts) + navigation
 
