@@ -39,6 +39,8 @@ LAYERS = {
     "autotvm": {"tune"},
     "cli": {"auto_scheduler", "autotvm"},
     "__main__": {"cli"},
+    "as_tvm": set(),
+    "relay": set(),
 }
 """What each package may import directly; what those import is allowed too."""
 

@@ -34,7 +34,7 @@ for name in ("SIGBUS", "SIGKILL", "SIGPROF", "SIGXCPU"):
 import tilewright as tvm
 
 for module in pkgutil.walk_packages(tvm.__path__, "tilewright."):
-    if not module.name.endswith("__main__") and "frontend.torch" not in module.name:
+    if not module.name.endswith(("__main__", "relay")) and "frontend.torch" not in module.name:
         importlib.import_module(module.name)
 
 from tilewright import meta_schedule as ms, relax, te

@@ -108,6 +108,7 @@ def test_code_for_another_machine_is_exported_but_not_called(tmp_path):
         ("abacus", "no target kind 'abacus'; known are llvm"),
         ("llvm -no_such_option=3", "no attribute 'no_such_option'"),
         ("llvm -mcpu=z80", "LLVM knows no processor 'z80'"),
+        ("llvm -mcpu=skylak-avx512", r"'skylak-avx512' \(-mcpu\); did you mean 'skylake-avx512'"),
         ("llvm -mattr=+no-such-feature", "LLVM knows no feature '\\+no-such-feature'"),
         ("llvm -mtriple=no-such-machine", "target triple 'no-such-machine'"),
         ("vulkan", "target kind 'vulkan' has no backend"),
