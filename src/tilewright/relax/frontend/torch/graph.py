@@ -10,6 +10,7 @@ from typing import Any, Final
 import torch
 
 from tilewright.arith import Analyzer
+from tilewright.driver.progress import with_bar
 from tilewright.error import TVMError
 from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import DType
@@ -142,7 +143,7 @@ class Graph:
 
     def convert_calls(self, program: torch.fx.Graph) -> None:
         """Convert all calls of a program, or of a part of one that is a program itself."""
-        for node in program.nodes:
+        for node in with_bar(program.nodes, "importing"):
             if node.op == "call_function":
                 self.convert(node)
             elif node.op == "get_attr":
