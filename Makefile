@@ -41,10 +41,12 @@ fuzz: $(STAMP) ## Random programs, scripts and calls, for so long: make fuzz SEC
 replay: $(STAMP) ## Show which programs compile to other code than with a commit: make replay BASE=HEAD
 	@$(BIN)/python -m tools.replay --base "$(BASE)" -j $(JOBS) $(ARGS)
 
-pages: $(STAMP) ## Make the pages of schedule primitives, the stubs of their methods and the notebooks anew
+pages: $(STAMP) ## Make anew what programs make in docs: pages of primitives, notebooks, drawings, licences
 	@$(BIN)/python -m tools.schedule_pages
 	@$(BIN)/python -m tools.schedule_stubs
 	@$(BIN)/python -m tools.notebooks
+	@$(BIN)/python -m tools.drawings
+	@$(BIN)/python -m tools.licences
 
 docs: $(WRITERS)/.installed ## Build the site in build/site, in English and Chinese, and check its links
 	@$(WRITERS)/bin/python -m tools.site $(ARGS)

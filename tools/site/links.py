@@ -51,5 +51,5 @@ def _leads_somewhere(path: Path, link: str, pages: dict[Path, Page]) -> bool:
     if target.is_dir():
         target /= "index.html"
     if target in pages:
-        return unquote(anchor) in pages[target].anchors
+        return not {anchor, unquote(anchor)}.isdisjoint(pages[target].anchors)
     return target.exists()

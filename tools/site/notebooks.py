@@ -12,20 +12,37 @@ from nbclient import NotebookClient
 from nbconvert import HTMLExporter
 from tools.site.languages import DOCS, ROOT
 
+NOTEBOOKS: Final = DOCS / "notebooks"
+ENGLISH, CHINESE = "tutorials", "zh"
+"""Where the notebooks of tutorials are in both languages; English comes first."""
+
 TIME_LIMIT: Final = 600
 """Seconds that a cell may take."""
 
 
 def publish(directory: Path, run: bool) -> None:
     """Write each notebook, and a page with it, into a directory."""
-    directory.mkdir(parents=True, exist_ok=True)
-    for path in sorted((DOCS / "notebooks").rglob("*.ipynb")):
+    for path in sorted(NOTEBOOKS.rglob("*.ipynb")):
         notebook = nbformat.read(path, as_version=4)
-        if run:
+        target = directory / path.relative_to(NOTEBOOKS)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if run and path.parent.name == CHINESE:
+            original = directory / ENGLISH / path.name
+            take_outputs(notebook, nbformat.read(original, as_version=4))
+        elif run:
             run_notebook(notebook)
-        nbformat.write(notebook, directory / path.name)
+        nbformat.write(notebook, target)
         text, _ = HTMLExporter(template_name="lab").from_notebook_node(notebook)
-        (directory / path.name).with_suffix(".html").write_text(text, encoding="utf-8")
+        target.with_suffix(".html").write_text(text, encoding="utf-8")
+
+
+def take_outputs(notebook: nbformat.NotebookNode, original: nbformat.NotebookNode) -> None:
+    """Give the cells of a translated tutorial the outputs of the original, which has equal code."""
+    cells, others = (
+        [cell for cell in one.cells if cell.cell_type == "code"] for one in (notebook, original)
+    )
+    for cell, other in zip(cells, others, strict=True):
+        cell.outputs, cell.execution_count = other.outputs, other.execution_count
 
 
 def run_notebook(notebook: nbformat.NotebookNode) -> None:

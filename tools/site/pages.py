@@ -42,12 +42,24 @@ def page_of_site(language: Language, page: Path, text: str) -> str:
     Browsers show a line break as a space, which Chinese does not have between characters.
     """
     navigation = "".join(navigation_of(text)) if page.name == "index.md" else ""
+    if page.parent.name == "tutorials":
+        text = with_notebook(language, page, text)
     parts = FENCE.split(text)
     parts[::2] = [
         BREAK.sub("", LINK.sub(lambda match: link_of_site(language, page, match), part))
         for part in parts[::2]
     ]
     return "".join(parts) + navigation
+
+
+def with_notebook(language: Language, page: Path, text: str) -> str:
+    """A tutorial with links to its notebook below the title."""
+    place = f"notebooks/{language.subdirectory or 'tutorials'}/{page.stem}"
+    place = "../" * len(Path(language.subdirectory, page).parent.parts) + place
+    names = ("笔记本", "下载") if language.subdirectory else ("Notebook", "download")
+    links = f"{_plain_link(names[0], place + '.html')} · {_plain_link(names[1], place + '.ipynb')}"
+    title, _, rest = text.partition("\n")
+    return f"{title}\n\n{links}\n{rest}"
 
 
 def navigation_of(text: str) -> Iterator[str]:
