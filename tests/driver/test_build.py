@@ -234,3 +234,12 @@ def test_a_target_as_the_second_argument():
     assert "void" in tvm.build(func, tvm.target.Target("c")).get_source()
     with pytest.raises(ArgumentError, match="two targets, llvm and c"):
         tvm.build(func, "llvm", "c")
+
+
+def test_a_function_with_a_name_that_linkers_do_not_know():
+    function = store_one().with_attr("global_symbol", "矩阵")
+    with pytest.raises(LoweringError, match=r"'矩阵'.*letters.*tvm\.build\(\.\.\., name='f'\)"):
+        tvm.build(function)
+    result = np.zeros(4, "int32")
+    tvm.build(function, name="matrix")(result)
+    assert result[0] == 1
