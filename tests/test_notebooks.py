@@ -92,7 +92,7 @@ this
 ```
 
 ```python
-x = 2
+x = functions["f"](page)
 ```
 
 <!-- translates 0123456789ab -->
@@ -109,7 +109,7 @@ def test_the_notebook_of_a_tutorial(tmp_path, monkeypatch):
         ("markdown", f"# Title\n\nSee [a page]({notebooks.SOURCES}/docs/te.md#schedules)."),
         ("code", "print(1)"),
         ("markdown", "Then\n\n```\nthis\n```"),
-        ("code", "x = 2"),
+        ("code", 'x = functions["f"](page)'),
     ]
 
 

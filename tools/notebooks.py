@@ -51,19 +51,23 @@ def notebook(name: str) -> str:
 def tutorial_notebook(page: Path) -> str:
     """The notebook of a tutorial, as JSON."""
     text = page.read_text(encoding="utf-8").partition("\n<!-- translates")[0]
-    text = _LINK.sub(lambda match: _absolute(page, match), text)
     cells: list[dict[str, Any]] = []
     pending, end = "", 0
     for block in _BLOCK.finditer(text):
         pending += text[end : block.start()]
         end = block.end()
         if block["tag"].split() == ["python"]:
-            cells += [_markdown(pending), _code(block["code"].strip())]
+            cells += [_prose(page, pending), _code(block["code"].strip())]
             pending = ""
         elif block["tag"] != "text":
             pending += block[0]
-    cells.append(_markdown(pending + text[end:]))
+    cells.append(_prose(page, pending + text[end:]))
     return _json([cell for cell in cells if cell["source"]])
+
+
+def _prose(page: Path, text: str) -> dict[str, Any]:
+    """Text of a page, with links that work wherever the notebook is."""
+    return _markdown(_LINK.sub(lambda match: _absolute(page, match), text))
 
 
 def _absolute(page: Path, match: re.Match[str]) -> str:

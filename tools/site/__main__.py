@@ -39,6 +39,7 @@ def main() -> None:
     options = parser.parse_args()
     shutil.rmtree(SITE, ignore_errors=True)
     shutil.rmtree(SOURCES, ignore_errors=True)
+    shutil.copytree(SETTINGS / "locale", SOURCES / "locale")  # Sphinx compiles what is in it
     for language in LANGUAGES:
         pages.stage(language, SOURCES / language.name)
     reference.describe(SOURCES / "en" / "reference")

@@ -16,6 +16,7 @@ version = release = VERSION
 language = "zh_CN" if IN_CHINESE else "en"
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
 root_doc = "index"
+locale_dirs = ["../locale"]
 nitpicky = True
 # Annotations and lists of base classes name classes that have no page.
 nitpick_ignore_regex = [("py:class", ".*")]

@@ -32,8 +32,14 @@ def publish(directory: Path, run: bool) -> None:
         elif run:
             run_notebook(notebook)
         nbformat.write(notebook, target)
-        text, _ = HTMLExporter(template_name="lab").from_notebook_node(notebook)
-        target.with_suffix(".html").write_text(text, encoding="utf-8")
+        target.with_suffix(".html").write_text(page_of(notebook), encoding="utf-8")
+
+
+def page_of(notebook: nbformat.NotebookNode) -> str:
+    """A notebook as a page that loads nothing from other sites."""
+    scripts = dict.fromkeys(("mathjax_url", "require_js_url", "jquery_url", "mermaid_js_url"), "")
+    text, _ = HTMLExporter(template_name="lab", **scripts).from_notebook_node(notebook)
+    return text
 
 
 def take_outputs(notebook: nbformat.NotebookNode, original: nbformat.NotebookNode) -> None:
