@@ -39,7 +39,7 @@ def page_of(notebook: nbformat.NotebookNode) -> str:
     """A notebook as a page that loads nothing from other sites."""
     scripts = dict.fromkeys(("mathjax_url", "require_js_url", "jquery_url", "mermaid_js_url"), "")
     text, _ = HTMLExporter(template_name="lab", **scripts).from_notebook_node(notebook)
-    return text
+    return text.replace('<script src=""></script>', "")
 
 
 def take_outputs(notebook: nbformat.NotebookNode, original: nbformat.NotebookNode) -> None:
