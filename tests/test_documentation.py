@@ -27,9 +27,10 @@ FILES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").g
 SCHEDULE = ROOT / "docs" / "schedule"
 TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
 # test_schedule_pages runs the pages of primitives.
-RUN = [*FILES, *TUTORIALS, SCHEDULE / "overview.md"]
+HOW_TO = sorted((ROOT / "docs" / "how_to").glob("*.md"))
+RUN = [*FILES, *TUTORIALS, *HOW_TO, SCHEDULE / "overview.md"]
 CHINESE = sorted((ROOT / "docs" / "zh").rglob("*.md"))  # the Python of which is that of others
-LINKED = [*FILES, *TUTORIALS, *CHINESE, *sorted(SCHEDULE.glob("*.md"))]
+LINKED = [*FILES, *TUTORIALS, *HOW_TO, *CHINESE, *sorted(SCHEDULE.glob("*.md"))]
 BLOCK = re.compile(r"^```(?P<tag>[^\n]*)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)#:]+)(?:#[^)]*)?\)")
 

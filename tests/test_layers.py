@@ -13,12 +13,13 @@ ROOT = Path(tilewright.__file__).parent
 LAYERS = {
     "error": set(),
     "providers": set(),
+    "operating_system": set(),
     "ir": {"error", "providers"},
     "arith": {"ir"},
     "tir": {"arith"},
     "target": {"tir"},
     "script": {"tir", "target"},
-    "runtime": {"target"},
+    "runtime": {"target", "operating_system"},
     "nd": {"runtime"},
     "te": {"tir", "target", "schedule_rules"},
     "tensor_intrin": {"script"},
@@ -38,6 +39,8 @@ LAYERS = {
     "autotvm": {"tune"},
     "cli": {"auto_scheduler", "autotvm"},
     "__main__": {"cli"},
+    "as_tvm": set(),
+    "relay": set(),
 }
 """What each package may import directly; what those import is allowed too."""
 

@@ -59,17 +59,58 @@ def test_the_cells_of_a_program():
     ]
 
 
+def test_notebooks_are_up_to_date():
+    made = dict(notebooks.notebooks())
+    assert set(notebooks.DIRECTORY.rglob("*.ipynb")) == set(made)
+    for path, text in made.items():
+        assert path.read_text(encoding="utf-8") == text, "run python -m tools.notebooks"
+
+
 @pytest.mark.parametrize("name", notebooks.NAMES)
-def test_notebooks_are_up_to_date(name):
-    text = (notebooks.DIRECTORY / f"{name}.ipynb").read_text()
-    assert text == notebooks.notebook(name), "run python -m tools.notebooks"
-    kinds = [cell["cell_type"] for cell in json.loads(text)["cells"]]
+def test_the_notebook_of_a_program_is_code_with_an_introduction(name):
+    kinds = [cell["cell_type"] for cell in json.loads(notebooks.notebook(name))["cells"]]
     assert kinds[0] == "markdown"
     assert set(kinds[1:]) == {"code"}
 
 
-def test_every_notebook_is_of_a_program():
-    assert {path.stem for path in notebooks.DIRECTORY.iterdir()} == set(notebooks.NAMES)
+TUTORIAL = """# Title
+
+See [a page](../te.md#schedules).
+
+```python
+print(1)
+```
+
+```text
+1
+```
+
+Then
+
+```
+this
+```
+
+```python
+x = functions["f"](page)
+```
+
+<!-- translates 0123456789ab -->
+"""
+
+
+def test_the_notebook_of_a_tutorial(tmp_path, monkeypatch):
+    monkeypatch.setattr(notebooks, "ROOT", tmp_path)
+    page = tmp_path / "docs" / "tutorials" / "page.md"
+    page.parent.mkdir(parents=True)
+    page.write_text(TUTORIAL)
+    cells = json.loads(notebooks.tutorial_notebook(page))["cells"]
+    assert [(cell["cell_type"], "".join(cell["source"])) for cell in cells] == [
+        ("markdown", f"# Title\n\nSee [a page]({notebooks.SOURCES}/docs/te.md#schedules)."),
+        ("code", "print(1)"),
+        ("markdown", "Then\n\n```\nthis\n```"),
+        ("code", 'x = functions["f"](page)'),
+    ]
 
 
 def test_a_notebook_runs(tmp_path):

@@ -2,6 +2,7 @@
 
 Usage: python3 tools/bootstrap.py .venv
        python3 tools/bootstrap.py .venv-bench requirements-bench.lock    for the benchmarks
+       python3 tools/bootstrap.py .venv-docs requirements-docs.lock      for the site
 
 It needs nothing but Python: where the system's Python comes without `ensurepip` (as Debian's does),
 pip comes from the system's pip, or from the distribution's package.

@@ -1,9 +1,11 @@
-"""Make the notebooks in docs/notebooks from example programs.
+"""Make the notebooks in docs/notebooks from example programs and from the tutorials.
 
 Usage: python -m tools.notebooks
 
-A notebook is its program cell by cell: the docstring as text, the imports, a cell for each
+The notebook of a program has it cell by cell: the docstring as text, the imports, a cell for each
 definition, the options that the program takes with their defaults, and what `main` does with them.
+The notebook of a tutorial has its text and its Python, but not the outputs, which come when it is
+run.
 """
 
 from __future__ import annotations
@@ -17,8 +19,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tools.site.project import SOURCES
+
 ROOT = Path(__file__).parents[1]
-DIRECTORY = ROOT / "docs" / "notebooks"
+DOCS = ROOT / "docs"
+DIRECTORY = DOCS / "notebooks"
 NAMES = (
     "autotvm_first_steps",
     "autotvm_matmul",
@@ -28,6 +33,11 @@ NAMES = (
 )
 """The programs in ``examples`` that there are notebooks of."""
 
+TUTORIALS = {"tutorials": DOCS / "tutorials", "zh": DOCS / "zh" / "tutorials"}
+"""The tutorials, and the subdirectories with their notebooks."""
+
+_BLOCK = re.compile(r"^```(?P<tag>[^\n]*)\n(?P<code>.*?)^```\n", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\]\((?P<path>[^)#:]+)(?P<anchor>#[^)]*)?\)")
 _USAGE = re.compile(r"^ {4}python examples/.*\n?", re.MULTILINE)
 _NOT_NEEDED = re.compile(r"^(from __future__ .*|import argparse)\n", re.MULTILINE)
 
@@ -35,7 +45,43 @@ _NOT_NEEDED = re.compile(r"^(from __future__ .*|import argparse)\n", re.MULTILIN
 def notebook(name: str) -> str:
     """The notebook of a program, as JSON."""
     source = (ROOT / "examples" / f"{name}.py").read_text()
-    cells = [_text(name, source), *map(_code, code_cells(source))]
+    return _json([_text(name, source), *map(_code, code_cells(source))])
+
+
+def tutorial_notebook(page: Path) -> str:
+    """The notebook of a tutorial, as JSON."""
+    text = page.read_text(encoding="utf-8").partition("\n<!-- translates")[0]
+    cells: list[dict[str, Any]] = []
+    pending, end = "", 0
+    for block in _BLOCK.finditer(text):
+        pending += text[end : block.start()]
+        end = block.end()
+        if block["tag"].split() == ["python"]:
+            cells += [_prose(page, pending), _code(block["code"].strip())]
+            pending = ""
+        elif block["tag"] != "text":
+            pending += block[0]
+    cells.append(_prose(page, pending + text[end:]))
+    return _json([cell for cell in cells if cell["source"]])
+
+
+def _prose(page: Path, text: str) -> dict[str, Any]:
+    """Text of a page, with links that work wherever the notebook is."""
+    return _markdown(_LINK.sub(lambda match: _absolute(page, match), text))
+
+
+def _absolute(page: Path, match: re.Match[str]) -> str:
+    """A link of a page, to the file in the repository."""
+    target = (page.parent / match["path"]).resolve().relative_to(ROOT)
+    return f"]({SOURCES}/{target.as_posix()}{match['anchor'] or ''})"
+
+
+def _markdown(text: str) -> dict[str, Any]:
+    lines = text.strip().splitlines(keepends=True)
+    return {"cell_type": "markdown", "source": lines}
+
+
+def _json(cells: list[dict[str, Any]]) -> str:
     form = {
         "cells": [{"id": f"cell-{n}", "metadata": {}, **cell} for n, cell in enumerate(cells)],
         "metadata": {
@@ -45,14 +91,14 @@ def notebook(name: str) -> str:
         "nbformat": 4,
         "nbformat_minor": 5,
     }
-    return json.dumps(form, indent=1) + "\n"
+    return json.dumps(form, indent=1, ensure_ascii=False) + "\n"
 
 
 def _text(name: str, source: str) -> dict[str, Any]:
     docstring = inspect.cleandoc(ast.get_docstring(ast.parse(source)) or "")
     title, _, rest = _USAGE.sub("", docstring).strip().partition("\n")
     text = f"# {title.rstrip('.')}\n{rest}\n\nThis is `examples/{name}.py`, cell by cell."
-    return {"cell_type": "markdown", "source": text.splitlines(keepends=True)}
+    return _markdown(text)
 
 
 def _code(text: str) -> dict[str, Any]:
@@ -105,11 +151,20 @@ def _option(node: ast.stmt) -> str:
     return f"{ast.literal_eval(name).lstrip('-').replace('-', '_')}={default}"
 
 
+def notebooks() -> Iterator[tuple[Path, str]]:
+    """All notebooks: their files, and what is in them."""
+    for name in NAMES:
+        yield DIRECTORY / f"{name}.ipynb", notebook(name)
+    for subdirectory, pages in TUTORIALS.items():
+        for page in sorted(pages.glob("*.md")):
+            yield DIRECTORY / subdirectory / f"{page.stem}.ipynb", tutorial_notebook(page)
+
+
 def main() -> None:
     """Write the notebooks."""
-    DIRECTORY.mkdir(exist_ok=True)
-    for name in NAMES:
-        (DIRECTORY / f"{name}.ipynb").write_text(notebook(name))
+    for path, text in notebooks():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

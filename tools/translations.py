@@ -24,10 +24,17 @@ BLOCK: Final = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def pages() -> Iterator[tuple[Path, Path]]:
-    """The pages in Chinese, and what each of them translates; the start page is no translation."""
+    """Pairs of a page in Chinese and its original; the start page is not a translation."""
     for page in sorted(CHINESE.rglob("*.md")):
         if page != CHINESE / "index.md":
-            yield page, DOCS / page.relative_to(CHINESE)
+            yield page, original_of(page)
+
+
+def original_of(page: Path) -> Path:
+    """The English page that a page in Chinese translates."""
+    if page == CHINESE / "README.md":
+        return DOCS.parent / "README.md"
+    return DOCS / page.relative_to(CHINESE)
 
 
 def digest_of(original: Path) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any, Final
 
+from tilewright.error import did_you_mean
 from tilewright.providers import provide
 
 if TYPE_CHECKING:
@@ -133,6 +134,16 @@ _HOME: Final = {
 }
 """The module that defines each name of this package that is not a module itself."""
 
+_POINTERS: Final = {
+    "auto_sched": "tilewright.auto_scheduler",
+    "micro": "tvm.build(..., target='c'), whose source needs nothing but a C compiler",
+    "relay": "tilewright.relax; models of PyTorch come by tilewright.relax.frontend.torch",
+    "rpc": "meta_schedule.runner, which also measures on many machines",
+    "s_tir": "tilewright.tir",
+    "tirx": "tilewright.tir",
+}
+"""What there is in place of names that TVM has had in some version."""
+
 __all__ = ["__version__", *_MODULES, *_HOME]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
@@ -142,9 +153,16 @@ def __getattr__(name: str) -> Any:
     elif name in _MODULES:
         value = importlib.import_module(f"tilewright.{name}")
     else:
-        raise AttributeError(f"module 'tilewright' has no attribute {name!r}")
+        raise AttributeError(f"module 'tilewright' has no attribute {name!r}{_hint(name)}")
     globals()[name] = value
     return value
+
+
+def _hint(name: str) -> str:
+    """The end of a message about a name that is not here."""
+    if name in _POINTERS:
+        return f"; there is {_POINTERS[name]}"
+    return did_you_mean(name, __all__)
 
 
 def __dir__() -> list[str]:

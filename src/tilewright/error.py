@@ -11,8 +11,13 @@ They all derive from `TVMError`, and from the built-in class that a Python progr
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
+
+_PACKAGE: Final = os.path.dirname(__file__)
+_SHELL: Final = os.path.join("IPython", "core", "interactiveshell")
+"""Where notebooks run cells."""
 
 
 def did_you_mean(name: object, known: Iterable[str], otherwise: str = "") -> str:
@@ -31,6 +36,18 @@ def did_you_mean(name: object, known: Iterable[str], otherwise: str = "") -> str
 
 class TVMError(RuntimeError):
     """Base class of all errors that this package raises on purpose."""
+
+    def _render_traceback_(self) -> list[str]:
+        """The lines that notebooks show: frames of the user, and the message."""
+        import traceback
+
+        hidden = () if isinstance(self, InternalError) else (_PACKAGE,)
+        frames = [
+            frame
+            for frame in traceback.extract_tb(self.__traceback__)
+            if not frame.filename.startswith(hidden) and _SHELL not in frame.filename
+        ]
+        return [*traceback.format_list(frames), f"{type(self).__name__}: {self}"]
 
 
 class InternalError(TVMError):

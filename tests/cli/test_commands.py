@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from tilewright import meta_schedule
+from tilewright import cli, meta_schedule
 from tilewright.error import TuningError
 from tilewright.meta_schedule import tir_integration
 from tilewright.runtime import load_module
 from tilewright.runtime.linking import find_compiler
 from tilewright.tune.database import JSONDatabase
+from tilewright.tune.progress.live import LineObserver
 
 ROOT = Path(__file__).parents[2]
 ONE = "llvm -num-cores=1"
@@ -162,11 +163,33 @@ def test_tune(run, program, tuned, tmp_path, monkeypatch):
     options = ("--trials", 5, "--seconds", 9, "--seed", 3, "--target", ONE, "--report")
     code, output, _ = run("tune", program, "--work-dir", tmp_path / "new", *options)
     assert code == 0
-    assert committing.called == (5, {"max_seconds": 9.0, "seed": 3})
+    trials, given = committing.called
+    observers = given.pop("observers")
+    assert (trials, given) == (5, {"max_seconds": 9.0, "seed": 3})
+    assert [type(observer) for observer in observers] == [LineObserver]
     lines = output.splitlines()
     assert lines[0] == "main: 1.00 \u00b5s"
-    assert lines[1].startswith("1 of 1 tasks matched; 3 records in")
+    assert lines[1].startswith("1 of 1 tasks matched; 3 trials in")
+    assert lines[1].endswith("(3 new), and 0 measurements of finalists")
     assert (tmp_path / "new" / "report.html").exists()
+
+
+@pytest.mark.parametrize(("wanted", "trials"), [(8, 5), (3, None)])
+def test_tune_up_to_a_number_of_trials(run, program, tuned, monkeypatch, wanted, trials):
+    committing.called = (None, {})
+    monkeypatch.setattr(meta_schedule, "tune_tir", committing(tuned))
+    options = ("--work-dir", tuned, "--target", ONE, "--up-to", wanted)
+    code, _, _ = run("tune", program, *options)
+    assert (code, committing.called[0]) == (0, trials)
+    assert run("tune", program, *options, "--trials", 4)[0] == 2
+
+
+@pytest.mark.parametrize("arguments", [("-v", "records", "stats"), ("records", "stats", "-v")])
+def test_what_happens_is_logged_wherever_the_option_is(run, tuned, monkeypatch, arguments):
+    seen = []
+    monkeypatch.setattr(cli, "_show_warnings", seen.append)
+    assert run(*arguments, tuned)[0] == 0
+    assert seen == [True]
 
 
 def test_tune_that_fails(run, program, tmp_path, monkeypatch):

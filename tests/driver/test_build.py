@@ -108,6 +108,7 @@ def test_code_for_another_machine_is_exported_but_not_called(tmp_path):
         ("abacus", "no target kind 'abacus'; known are llvm"),
         ("llvm -no_such_option=3", "no attribute 'no_such_option'"),
         ("llvm -mcpu=z80", "LLVM knows no processor 'z80'"),
+        ("llvm -mcpu=skylak-avx512", r"'skylak-avx512' \(-mcpu\); did you mean 'skylake-avx512'"),
         ("llvm -mattr=+no-such-feature", "LLVM knows no feature '\\+no-such-feature'"),
         ("llvm -mtriple=no-such-machine", "target triple 'no-such-machine'"),
         ("vulkan", "target kind 'vulkan' has no backend"),
@@ -233,3 +234,12 @@ def test_a_target_as_the_second_argument():
     assert "void" in tvm.build(func, tvm.target.Target("c")).get_source()
     with pytest.raises(ArgumentError, match="two targets, llvm and c"):
         tvm.build(func, "llvm", "c")
+
+
+def test_a_function_with_a_name_that_linkers_do_not_know():
+    function = store_one().with_attr("global_symbol", "矩阵")
+    with pytest.raises(LoweringError, match=r"'矩阵'.*letters.*tvm\.build\(\.\.\., name='f'\)"):
+        tvm.build(function)
+    result = np.zeros(4, "int32")
+    tvm.build(function, name="matrix")(result)
+    assert result[0] == 1

@@ -136,3 +136,9 @@ def test_pragmas_of_any_name_are_annotations(program):
     loops = [node for node in tvm.ir.walk(func.body) if isinstance(node, tvm.tir.For)]
     assert [str(loop.annotations.get("pragma_my_pass", "")) for loop in loops].count("fast") == 1
     assert "pragma_my_pass" in func.script()
+
+
+def test_a_method_that_is_not_there(program):
+    c, s = program
+    with pytest.raises(AttributeError, match="no method 'vectorise'; did you mean 'vectorize'"):
+        s[c].vectorise

@@ -7,7 +7,7 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 import tilewright
 from tilewright.cli import models, records, replay, report, tune
@@ -72,6 +72,15 @@ class _UsageError(Exception):
 
 
 class _Parser(argparse.ArgumentParser):
+    """A parser of the command line, or of a command in it: all of them know ``--verbose``."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.add_argument(
+            "-v", "--verbose", action="store_true", default=argparse.SUPPRESS,
+            help="log what happens to stderr",
+        )  # fmt: skip
+
     def error(self, message: str) -> NoReturn:
         raise _UsageError(f"{message} (see `{self.prog} --help`)")
 
@@ -84,7 +93,7 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {tilewright.__version__}")
-    parser.add_argument("-v", "--verbose", action="store_true", help="log what happens to stderr")
+    parser.set_defaults(verbose=False)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for command in (tune, replay, report, records, models):
         command.add_to(commands)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,7 +11,9 @@ from tilewright.cli.program_file import METAVAR, Program, load_program
 from tilewright.error import TuningError
 from tilewright.ir.module import IRModule
 from tilewright.target import Target
+from tilewright.tune.database import Database
 from tilewright.tune.integration import find_schedules
+from tilewright.tune.progress.live import LineObserver
 from tilewright.tune.report import load_phases, write_report
 from tilewright.tune.report.quantities import count, seconds
 
@@ -24,15 +27,21 @@ def add_to(commands: Any) -> None:
         "tune",
         help="search for the fastest schedule of a program by measuring",
         description="Search for the fastest schedule of a program by measuring. Records and logs "
-        "go to the work directory; run it again to go on from there.",
+        "go to the work directory. Run it again to go on from there: with as many trials more, or "
+        "with --up-to until there are so many in all.",
     )
     parser.add_argument("program", metavar=METAVAR, help="the program, see `tilewright --help`")
     parser.add_argument(
         "--target", default="llvm", help='what for, such as "llvm -num-cores=1" (default: llvm)'
     )
-    parser.add_argument(
+    amount = parser.add_mutually_exclusive_group()
+    amount.add_argument(
         "--trials", type=positive, default=TRIALS, metavar="N",
-        help=f"candidates at most (default: {TRIALS})",
+        help=f"candidates of this run at most (default: {TRIALS})",
+    )  # fmt: skip
+    amount.add_argument(
+        "--up-to", type=positive, metavar="N",
+        help="candidates in the work directory at most, those of earlier runs included",
     )  # fmt: skip
     parser.add_argument("--seconds", type=float, metavar="S", help="how long it may take")
     parser.add_argument(
@@ -61,14 +70,19 @@ def run(options: argparse.Namespace) -> int:
 
     program = load_program(options.program)
     target = Target(options.target)
-    database = tune_tir(
-        program,
-        target,
-        options.work_dir,
-        options.trials,
-        max_seconds=options.seconds,
-        seed=options.seed,
-    )
+    database = Database.create("json", work_dir=options.work_dir)
+    known = number_of_trials(database)
+    trials = options.trials if options.up_to is None else max(options.up_to - known, 0)
+    if trials:
+        database = tune_tir(
+            program,
+            target,
+            options.work_dir,
+            trials,
+            max_seconds=options.seconds,
+            seed=options.seed,
+            observers=[] if sys.stdout.isatty() else [LineObserver()],
+        )
     matches = find_schedules(database, program, target)
     if not matches.matched:
         raise TuningError(f"nothing was found: {matches}")
@@ -76,13 +90,23 @@ def run(options: argparse.Namespace) -> int:
         record = database.query_tuning_record(_function(program, name), target)
         if record is not None:
             print(f"{name}: {seconds(record.mean_secs)}")
-    print(f"{matches}; {count(len(database), 'record')} in {options.work_dir}")
+    total = number_of_trials(database)
+    again = count(len(database) - total, "measurement")
+    print(
+        f"{matches}; {count(total, 'trial')} in {options.work_dir} ({total - known} new), "
+        f"and {again} of finalists"
+    )
     if options.report is not None:
         path = options.report or Path(options.work_dir) / "report.html"
         phases = load_phases(options.work_dir)
         title = f"Tuning of {options.program}"
         print(f"report: {write_report(path, database, phases=phases, title=title)}")
     return 0
+
+
+def number_of_trials(database: Database) -> int:
+    """Number of measured candidates, without the further measurements of finalists."""
+    return sum(not record.supersedes for record in database.get_all_tuning_records())
 
 
 def _function(program: Program, name: str) -> Program:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from tilewright.driver.object_cache import ObjectCache, key_of, target_facts
 from tilewright.driver.pipeline import for_backend, generate_code
+from tilewright.driver.progress import with_bar
 from tilewright.ir.expr import Call
 from tilewright.ir.module import BaseFunc, GlobalVar, IRModule
 from tilewright.ir.pass_context import PassContext
@@ -48,7 +49,7 @@ def compile_units(
     facts = (*target_facts(target), *(options or ()))
     found: dict[GlobalVar, CompiledUnit] = {}
     made = 0
-    for name, function in names.items():
+    for name, function in with_bar(names.items(), "compiling"):
         parts = with_callees(module, name, function)
         tokens = Tokens()
         tokens.add(list(parts.values()))

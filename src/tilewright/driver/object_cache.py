@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Final
 
 import tilewright
+from tilewright.operating_system import HAS_DIRECTORY_HANDLES
 from tilewright.target import Target
 
 DIRECTORY_VARIABLE: Final = "TILEWRIGHT_CACHE_DIR"
@@ -205,11 +206,13 @@ def _files(directory: int) -> Iterator[tuple[float, int, str]]:
 
 
 def default_cache() -> ObjectCache | None:
-    """The cache of this user; None if it is switched off.
+    """The cache of this user; None if it is switched off, or cannot be kept from others here.
 
     It is in the directory that ``TILEWRIGHT_CACHE_DIR`` names, or else in ``tilewright`` of
     ``XDG_CACHE_HOME`` or ``~/.cache``.
     """
+    if not HAS_DIRECTORY_HANDLES:
+        return None
     named = os.environ.get(DIRECTORY_VARIABLE)
     if named is not None:
         return ObjectCache(named) if named else None

@@ -64,7 +64,7 @@ _native_call_of = core.Function.__call__.__get__
 class PackedFunc(core.Function):
     """A function that takes arrays, numbers, strings, and whatever else tvm-ffi knows.
 
-    Arrays are `NDArray`s, numpy arrays, or any DLPack producer; none of them is copied.
+    An array is an `NDArray`, a numpy array, or any DLPack producer; none of them is copied.
 
     Attributes:
         name: for messages.

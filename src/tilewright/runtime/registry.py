@@ -42,7 +42,7 @@ def register_func(func_name: str, f: FunctionT, override: bool = False) -> Funct
 def register_func(func_name: Any, f: Any = None, override: bool = False) -> Any:
     """Register a Python callable under a name, for `get_global_func` and ``T.call_packed``.
 
-    It is called with `NDArray`s, numbers, strings, ...; an exception that it raises arrives
+    It is called with arrays (`NDArray`), numbers, strings, ...; an exception that it raises arrives
     unchanged at the Python code that called the compiled function. Usable as a decorator::
 
         @tilewright.register_func("my.scale")

@@ -144,3 +144,15 @@ def test_damaged_traces():
     for _ in range(400):
         with contextlib.suppress(TVMError):  # a trace may do without what is gone
             Trace.apply_json_to_schedule(damaged(form, rng), Schedule(two_steps, seed=1))
+
+
+def test_a_method_that_is_not_there_is_an_error_with_one_that_is():
+    @T.prim_func
+    def empty():
+        T.evaluate(0)
+
+    schedule = Schedule(empty)
+    with pytest.raises(AttributeError, match=r"'vectorise'; did you mean 'vectorize'"):
+        schedule.vectorise
+    with pytest.raises(AttributeError, match=r"no method 'no_such_primitive'$"):
+        schedule.no_such_primitive

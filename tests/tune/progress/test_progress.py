@@ -6,6 +6,8 @@ import io
 import logging
 import math
 import re
+import sys
+from types import ModuleType
 
 import pytest
 from rich.console import Console
@@ -13,7 +15,7 @@ from tests.tune.fakes import Count, PaperBuilder, PaperRunner, task
 
 from tilewright.error import DatabaseError
 from tilewright.tune.callback import MeasureCallback
-from tilewright.tune.progress.live import LiveObserver
+from tilewright.tune.progress.live import LineObserver, LiveObserver
 from tilewright.tune.progress.log import (
     LogObserver,
     TuningObserver,
@@ -121,6 +123,44 @@ def test_the_live_display(tmp_path):
     assert "1 run" in text
     assert "done" in text
     assert re.search(r"done \| \d+ s \| 4/8 trials \| [\d.]+ trials/s\s*$", text, re.M)
+
+
+def test_a_line_for_each_batch(tmp_path):
+    stream = io.StringIO()
+    tune(tmp_path, [LineObserver(stream)])
+    last = stream.getvalue().splitlines()[-1]
+    assert re.search(r"main: 250000\.0000 us, [\d.]+ GFLOP/s \| 4/8 trials, \d+ s", last)
+    assert "1 run" in last
+
+
+class Handle:
+    """What IPython returns for an output that can be replaced."""
+
+    def __init__(self, first):
+        self.shown = [first]
+
+    def update(self, html):
+        self.shown.append(html)
+
+
+def test_the_display_of_a_notebook_needs_ipython_alone(tmp_path, monkeypatch):
+    handles = []
+
+    def display(html, display_id):
+        assert display_id is True
+        handles.append(Handle(html))
+        return handles[-1]
+
+    ipython = ModuleType("IPython.display")
+    ipython.display, ipython.HTML = display, str
+    monkeypatch.setitem(sys.modules, "IPython", ModuleType("IPython"))
+    monkeypatch.setitem(sys.modules, "IPython.display", ipython)
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)
+    tune(tmp_path, [LiveObserver(Console(file=io.StringIO(), force_jupyter=True))])
+    (handle,) = handles
+    assert len(handle.shown) >= 2
+    assert re.search(r"done \| \d+ s \| 4/8 trials", handle.shown[-1])
+    assert "<pre" in handle.shown[-1]
 
 
 def test_every_event_has_its_observer(tmp_path):

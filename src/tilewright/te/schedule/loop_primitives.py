@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from tilewright.error import did_you_mean
 from tilewright.ir.convert import as_attribute, as_expr
 from tilewright.ir.expr import Expr, IntImm
 from tilewright.te.schedule.primitive import recorded
@@ -18,6 +19,12 @@ from tilewright.tir.stmt import ForKind
 
 class LoopPrimitives(StageState):
     """The primitives that transform the loops of a stage."""
+
+    if not TYPE_CHECKING:  # checkers know all methods
+
+        def __getattr__(self, name: str) -> Any:
+            hint = did_you_mean(name, dir(type(self)))
+            raise AttributeError(f"a stage has no method {name!r}{hint}")
 
     @recorded()
     def split(

@@ -123,7 +123,8 @@ def _symbol_of(function: PrimFunc) -> str:
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.$]*", symbol):
         raise LoweringError(
             f"global_symbol {symbol!r}: the name of an exported function consists of letters, "
-            "digits, and the characters _ . $"
+            "digits, and the characters _ . $; give it another one: tvm.build(..., name='f'), or "
+            "function.with_attr('global_symbol', 'f')"
         )
     return symbol
 

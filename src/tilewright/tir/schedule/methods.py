@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import tilewright.tir.schedule.primitives  # noqa: F401, registers them
+from tilewright.error import did_you_mean
 from tilewright.tir.schedule.primitive import PRIMITIVES, Primitive
 
 
@@ -15,6 +16,10 @@ class PrimitiveMethods:
 
     def _call(self, primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         raise NotImplementedError
+
+    def __getattr__(self, name: str) -> Any:
+        hint = did_you_mean(name, dir(type(self)))
+        raise AttributeError(f"a schedule of blocks has no method {name!r}{hint}")
 
 
 def _method(primitive: Primitive) -> Callable[..., Any]:

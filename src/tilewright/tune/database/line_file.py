@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tilewright import operating_system
 from tilewright.error import DatabaseError, RecordError
 
 
@@ -91,7 +91,7 @@ class LineFile:
             raise _failure("read", self.path, error) from None
         if (stat.st_dev, stat.st_ino) == self._identity and stat.st_size == self._offset:
             return []
-        with self._opened(os.O_RDONLY, fcntl.LOCK_SH) as file:
+        with self._opened(os.O_RDONLY) as file:
             return self._read(file)
 
     def append(self, lines: Sequence[bytes]) -> list[Line]:
@@ -106,7 +106,7 @@ class LineFile:
         Raises:
             DatabaseError: if they cannot be written; the file is then as it was.
         """
-        with self._opened(os.O_RDWR | os.O_APPEND | os.O_CREAT, fcntl.LOCK_EX) as file:
+        with self._opened(os.O_RDWR | os.O_APPEND | os.O_CREAT) as file:
             found = self._read(file)
             try:
                 self._mend(file)
@@ -118,15 +118,15 @@ class LineFile:
         return found
 
     @contextlib.contextmanager
-    def _opened(self, flags: int, lock: int) -> Iterator[int]:
+    def _opened(self, flags: int) -> Iterator[int]:
         try:
             if flags & os.O_CREAT:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
-            file = os.open(self.path, flags | os.O_CLOEXEC, 0o666)
+            file = os.open(self.path, flags | operating_system.OPEN_FLAGS, 0o666)
         except OSError as error:
             raise _failure("open", self.path, error) from None
         try:
-            fcntl.flock(file, lock)
+            operating_system.lock(file, exclusive=bool(flags & os.O_RDWR))
             yield file
         except DatabaseError:
             raise
@@ -163,7 +163,7 @@ class LineFile:
         """Remove a line that is torn; end one that lacks nothing but its end."""
         if os.fstat(file).st_size > self._offset:
             os.ftruncate(file, self._offset)
-        if self._offset and os.pread(file, 1, self._offset - 1) != b"\n":
+        if self._offset and operating_system.read_at(file, 1, self._offset - 1) != b"\n":
             _write_all(file, b"\n")
             self._lines += 1
 
@@ -193,7 +193,7 @@ def _is_complete(text: bytes) -> bool:
 def _read_from(file: int, start: int, end: int) -> bytes:
     parts: list[bytes] = []
     while start < end:
-        part = os.pread(file, min(end - start, 1 << 26), start)
+        part = operating_system.read_at(file, min(end - start, 1 << 26), start)
         if not part:
             break
         parts.append(part)

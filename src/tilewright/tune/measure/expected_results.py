@@ -21,7 +21,6 @@ from __future__ import annotations
 import math
 import os
 import pickle
-import resource
 import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,6 +34,7 @@ from tilewright.ir.dtype import DType
 from tilewright.ir.expr import IntImm
 from tilewright.ir.module import IRModule
 from tilewright.ir.pass_context import PassContext
+from tilewright.operating_system import limit_processor_time
 from tilewright.runtime.ndarray import NDArray
 from tilewright.tir.expr import IterType
 from tilewright.tir.function import PrimFunc
@@ -170,8 +170,7 @@ def main(connection: socket.socket) -> None:
 
 def _answer(request: ExpectRequest) -> None:
     stay_on(request.cores)
-    limit = math.ceil(request.seconds)
-    resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))  # should nobody wait for it
+    limit_processor_time(math.ceil(request.seconds))  # should nobody wait for it
     with PassContext(config={"tir.default_schedule": request.default_schedule}):
         module = build(request.mod, target="llvm")
     arguments = random_arguments(request.args_info)

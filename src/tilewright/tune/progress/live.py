@@ -1,11 +1,14 @@
-"""A display of the tasks that changes while the tuner runs."""
+"""Displays of the tasks that change while the tuner runs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import io
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import IO, TYPE_CHECKING, Any, Final, Protocol
 
-from rich.console import Console, Group
+from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
@@ -20,11 +23,101 @@ if TYPE_CHECKING:
     from tilewright.tune.scheduler.task_scheduler import TaskScheduler
 
 
+REFRESHES: Final = 4
+"""Number of times per second that a display is drawn anew."""
+
+
+class Display(Protocol):
+    """Something that shows a picture of the state until it is stopped."""
+
+    def start(self) -> None:
+        """Show it for the first time."""
+
+    def refresh(self) -> None:
+        """Show the present state."""
+
+    def stop(self) -> None:
+        """Leave the last state."""
+
+
+class NotebookDisplay:
+    """An output of a notebook's cell that is replaced, by IPython alone.
+
+    `rich.live.Live` needs ipywidgets for that, and shows nothing without.
+
+    Args:
+        render: makes what is shown.
+    """
+
+    def __init__(self, render: Callable[[], RenderableType]) -> None:
+        self._render = render
+        self._handle: Any = None
+        self._shown = 0.0
+
+    def start(self) -> None:
+        """Show it below the cell."""
+        from IPython.display import display  # pyright: ignore
+
+        self._handle = display(self._html(), display_id=True)
+
+    def refresh(self) -> None:
+        """Replace it, but not too often."""
+        if time.monotonic() - self._shown >= 1 / REFRESHES:
+            self._replace()
+
+    def stop(self) -> None:
+        """Replace it for the last time."""
+        self._replace()
+
+    def _replace(self) -> None:
+        self._handle.update(self._html())
+        self._shown = time.monotonic()
+
+    def _html(self) -> Any:
+        from IPython.display import HTML  # pyright: ignore
+
+        paper = Console(file=io.StringIO(), record=True, width=100, force_jupyter=False)
+        paper.print(self._render())
+        frame = '<pre style="font-family: monospace; line-height: 1.2">{code}</pre>'
+        return HTML(paper.export_html(inline_styles=True, code_format=frame))
+
+
+class LineObserver(TuningObserver):
+    """Writes a line about each batch, for logs of programs that nobody watches.
+
+    Args:
+        stream: where to; by default standard error.
+    """
+
+    def __init__(self, stream: IO[str] | None = None) -> None:
+        self._stream = stream
+        self._scheduler: TaskScheduler | None = None
+
+    def begin(self, scheduler: TaskScheduler) -> None:
+        """Note the budget."""
+        self._scheduler = scheduler
+
+    def batch_ends(self, task: TaskRecord) -> None:
+        """Write the line."""
+        if self._scheduler is None:
+            return
+        budget = self._scheduler.budget
+        trials = sum(task.trials for task in self._scheduler.tasks)
+        _, name, _, _, speed, latency, *_ = cells(task)
+        failed = f" | failed: {task.failures}" if task.failures.total else ""
+        print(
+            f"{name}: {latency} us, {speed} GFLOP/s | {trials}/{budget.max_trials_global} trials, "
+            f"{budget.seconds:.0f} s{failed}",
+            file=self._stream or sys.stderr,
+            flush=True,
+        )
+
+
 class LiveObserver(TuningObserver):
     """Shows each task with its best candidate, the speed of tuning, and failures by reason.
 
     In a terminal the table is drawn in place; in a notebook below the cell; elsewhere nothing is
-    shown.
+    shown (see `LineObserver`).
 
     Args:
         console: where to show it; by default standard output.
@@ -32,7 +125,7 @@ class LiveObserver(TuningObserver):
 
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or Console()
-        self._live: Live | None = None
+        self._live: Display | None = None
         self._tasks: Sequence[TaskRecord] = ()
         self._budget: Budget | None = None
         self._doing = "making sketches"
@@ -46,35 +139,44 @@ class LiveObserver(TuningObserver):
     def begin(self, scheduler: TaskScheduler) -> None:
         """Show the tasks."""
         self._tasks, self._budget = scheduler.tasks, scheduler.budget
-        if self.is_shown:
+        if self._console.is_jupyter:
+            self._live = NotebookDisplay(self._render)
+        elif self._console.is_terminal:
             self._live = Live(
-                console=self._console, get_renderable=self._render, refresh_per_second=4
+                console=self._console, get_renderable=self._render, refresh_per_second=REFRESHES
             )
+        if self._live is not None:
             self._live.start()
 
     def task_picked(self, task: TaskRecord) -> None:
         """Print the current activity."""
-        self._doing = f"{task.title}: searching"
+        self._show(f"{task.title}: searching")
 
     def sending(self, task: TaskRecord, count: int, where: str) -> None:
         """Print the current activity."""
         doing = "building" if where == "builder" else "running"
-        self._doing = f"{task.title}: {doing} {count} candidate(s)"
+        self._show(f"{task.title}: {doing} {count} candidate(s)")
 
     def measured(self, task: TaskRecord, result: RunnerResult) -> None:
         """Count."""
         if result.error_kind != CANCELLED:
             self._measured[task.task_id] = self._measured.get(task.task_id, 0) + 1
+            self._show(self._doing)
 
     def batch_ends(self, task: TaskRecord) -> None:
         """Print the current activity."""
-        self._doing = f"{task.title}: learning"
+        self._show(f"{task.title}: learning")
 
     def end(self, scheduler: TaskScheduler) -> None:
         """Leave the last table on the screen."""
         self._doing = "interrupted" if scheduler.was_interrupted else "done"
         if self._live is not None:
             self._live.stop()
+
+    def _show(self, doing: str) -> None:
+        self._doing = doing
+        if self._live is not None:
+            self._live.refresh()
 
     def _render(self) -> Group:
         table = Table("Task", "Weight", "GFLOPS", "Latency (us)", "Trials", "Failed", "")

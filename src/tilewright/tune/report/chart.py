@@ -108,11 +108,11 @@ def picture(height: float, label: str, parts: list[str]) -> str:
     """The whole."""
     return "\n".join(
         [
-            f'<svg class="chart" xmlns="http://www.w3.org/2000/svg" role="img" '
+            f'<div class="scroll"><svg class="chart" xmlns="http://www.w3.org/2000/svg" role="img" '
             f'viewBox="0 0 {WIDTH} {height:.0f}" width="{WIDTH}" height="{height:.0f}">',
             f"<title>{escape(label)}</title><style>{STYLE}</style>",
             *parts,
-            "</svg>",
+            "</svg></div>",
         ]
     )
 

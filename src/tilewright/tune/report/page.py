@@ -64,6 +64,12 @@ summary { cursor: pointer; margin: 12px 0 6px; font-weight: 600; font-size: 15px
   p.facts, th { color: #9198a1; }
 }
 @media (max-width: 900px) { .both { flex-direction: column; } }
+@media (max-width: 640px) {  /* phones: what is wide scrolls by itself, and stays legible */
+  body { padding: 16px 16px 48px; }
+  table { display: block; overflow-x: auto; }
+  .scroll { overflow-x: auto; }
+  .chart { max-width: none; width: 760px; }
+}
 """
 
 _COLOURS: Final = {

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import torch
 
+from tilewright.driver.progress import with_bar
 from tilewright.error import TVMError
 from tilewright.relax.block_builder import BlockBuilder
 from tilewright.relax.expr import Call, RelaxExpr
@@ -89,7 +90,7 @@ class Graph(Emitter):
 
     def convert_calls(self, program: torch.fx.Graph) -> None:
         """Convert all calls of a program, or of a part of one that is a program itself."""
-        for node in program.nodes:
+        for node in with_bar(list(program.nodes), "importing"):
             if node.op == "call_function":
                 self.convert(node)
             elif node.op == "get_attr":

@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from tilewright.error import CodegenError, InternalError, TargetError
+from tilewright.error import CodegenError, InternalError, TargetError, did_you_mean
 from tilewright.ir.module import IRModule
 from tilewright.target.codegen.llvm.functions import write_function
 from tilewright.target.codegen.llvm.module import ModuleText
@@ -233,8 +233,25 @@ def _machine(triple: str, cpu: str, features: str, mabi: str, optimises: bool) -
     found = re.search(r"'(\S+)' is not a recognized (processor|feature)", complaints)
     if found is not None:
         option = "-mcpu" if found[2] == "processor" else "-mattr"
-        raise TargetError(f"target {triple}: LLVM knows no {found[2]} {found[1]!r} ({option})")
+        hint = did_you_mean(found[1].lstrip("+-"), _names_of(triple, found[2]))
+        raise TargetError(
+            f"target {triple}: LLVM knows no {found[2]} {found[1]!r} ({option}){hint}"
+        )
     return machine
+
+
+def _names_of(triple: str, what: str) -> list[str]:
+    """The processors or the features of an architecture."""
+    processors, _, features = _help(triple.partition("-")[0]).partition("Available features")
+    listed = processors if what == "processor" else features
+    return re.findall(r"^  (\S+) +- ", listed, re.MULTILINE)
+
+
+@functools.cache
+def _help(architecture: str) -> str:
+    """LLVM's list of processors and features, which it prints only once in a process."""
+    kind = binding().Target.from_triple(architecture)
+    return _with_standard_error(lambda: kind.create_target_machine(cpu="help"))[1]
 
 
 def _with_standard_error(action: Callable[[], Any]) -> tuple[Any, str]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import tempfile
 from collections.abc import Collection
 from pathlib import Path
+
+from tilewright import operating_system
 
 
 class CoreLease:
@@ -31,7 +32,10 @@ class CoreLease:
         self._files: list[int] = []
         ordered = sorted(among, reverse=True)
         count = len(ordered) if count is None else min(count, len(ordered))
-        own = Path(directory or Path(tempfile.gettempdir(), f"tilewright-cores-{os.getuid()}"))
+        own = Path(
+            directory
+            or Path(tempfile.gettempdir(), f"tilewright-cores-{operating_system.user_name()}")
+        )
         own.mkdir(mode=0o700, exist_ok=True)
         found: list[int] = []
         for core in ordered:
@@ -44,9 +48,9 @@ class CoreLease:
         self.cores = frozenset(found)
 
     def _lock(self, path: Path) -> bool:
-        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        file = os.open(path, os.O_RDWR | os.O_CREAT | operating_system.OPEN_FLAGS, 0o600)
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            operating_system.lock(file, exclusive=True, wait=False)
         except OSError:
             os.close(file)
             return False

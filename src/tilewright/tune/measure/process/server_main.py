@@ -6,7 +6,6 @@ import ctypes
 import gc
 import importlib
 import os
-import resource
 import shutil
 import signal
 import socket
@@ -14,6 +13,7 @@ import sys
 import traceback
 from typing import Any, Final, NoReturn
 
+from tilewright.operating_system import limit_memory
 from tilewright.tune.measure.process import channel
 
 PRELOADED: Final = (
@@ -23,7 +23,7 @@ PRELOADED: Final = (
 )
 """The programs of children, which import what they need."""
 
-FATAL: Final = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT)
+FATAL: Final = ("SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT")
 
 _PR_SET_PDEATHSIG: Final = 1
 
@@ -107,14 +107,14 @@ def _become_child(output: int, server: int) -> None:
     os.dup2(output, 2)
     os.close(output)
     for number in FATAL:  # without tracebacks of native code, which take long
-        signal.signal(number, signal.SIG_DFL)
+        signal.signal(getattr(signal, number), signal.SIG_DFL)
     if sys.platform == "linux":
         # The server has one thread, so its death is the death of the process.
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != server:
             os._exit(1)
         _prefer_for_killing()
-    _limit_memory()
+    limit_memory()
 
 
 def _prefer_for_killing() -> None:
@@ -123,18 +123,6 @@ def _prefer_for_killing() -> None:
         with open("/proc/self/oom_score_adj", "w") as stream:
             stream.write("1000")
     except OSError:
-        pass
-
-
-def _limit_memory() -> None:
-    """Refuse requests for more memory than there is, which the system would grant at first."""
-    try:
-        size = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-        if hard == resource.RLIM_INFINITY or size < hard:
-            resource.setrlimit(resource.RLIMIT_AS, (size, hard))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    except (OSError, ValueError):
         pass
 
 

@@ -1,0 +1,57 @@
+"""Pages as the site has them."""
+
+from pathlib import Path
+
+import pytest
+from tools.site import links, pages
+from tools.site.languages import CHINESE, ENGLISH
+from tools.site.project import SOURCES
+
+
+def test_links_of_pages_lead_from_the_site_to_where_they_lead_in_the_repository():
+    page = Path("tutorials/models.md")
+    text = (
+        "[a](../graphs.md#what) [b](../../CONTRIBUTING.md) [c](https://host/x) "
+        "[d](../notebooks/three_tuners.ipynb) [e](../zh/index.md) [f](../schedule/programs.py)\n"
+        "```python\na[0](graphs.md)\n```\n"
+    )
+    assert pages.page_of_site(ENGLISH, Path("guide.md"), "[a](te.md)\n") == "[a](te.md)\n"
+    site = pages.page_of_site(ENGLISH, page, f"# Title\n{text}")
+    assert "[a](../graphs.md#what)" in site
+    assert f"[b]({SOURCES}/CONTRIBUTING.md)" in site
+    assert "[c](https://host/x)" in site
+    assert 'href="../notebooks/three_tuners.html">d</a>' in site
+    assert 'href="../zh/index.html">e</a>' in site
+    assert f"[f]({SOURCES}/docs/schedule/programs.py)" in site
+    assert "a[0](graphs.md)" in site
+    assert 'href="../notebooks/tutorials/models.ipynb"' in site
+
+
+def test_pages_in_chinese_link_to_english_ones_and_have_no_spaces_for_line_breaks():
+    text = "[图](../../graphs.md)和[模型](models.md)，\n**两者**\n[都](models.md)。\nText\nmore\n"
+    site = pages.page_of_site(CHINESE, Path("tutorials/templates.md"), f"# 标题\n{text}")
+    assert 'href="../../graphs.html">图</a>和[模型](models.md)，**两者**[都](models.md)。\nText\nmore' in site
+    assert 'href="../../notebooks/zh/templates.html"' in site
+
+
+def test_the_navigation_is_the_lists_of_a_page():
+    text = "# T\n\n[x](x.md)\n\n## One\n\n* [a](a.md): [b](b.md)\n  [c](c/d.md)\n\n## Two\n\ntext\n"
+    (only,) = pages.navigation_of(text)
+    assert only == "\n```{toctree}\n:hidden:\n:caption: One\n\na\nb\nc/d\n```\n"
+
+
+@pytest.mark.parametrize(
+    ("link", "leads"),
+    [
+        ("b.html#part", True), ("b.html#%E9%83%A8", True), ("sub/", True), ("#here", True),
+        ("picture.svg", True), ("https://host/x", True), ("b.html#other", False),
+        ("c.html", False), ("sub/c.html", False),
+    ],
+)  # fmt: skip
+def test_links_that_lead_nowhere(tmp_path, link, leads):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "a.html").write_text(f'<h1 id="here"></h1><a href="{link}">x</a>')
+    (tmp_path / "b.html").write_text('<h1 id="part"></h1><h1 id="部"></h1>')
+    (tmp_path / "sub" / "index.html").write_text("")
+    (tmp_path / "picture.svg").write_text("")
+    assert links.broken_links(tmp_path) == ([] if leads else [f"a.html: {link}"])

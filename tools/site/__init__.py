@@ -1,0 +1,1 @@
+"""Build the documentation site: see `__main__`."""

@@ -1,0 +1,36 @@
+"""The languages of the site, and where their pages are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final, NamedTuple
+
+ROOT: Final = Path(__file__).parents[2]
+DOCS: Final = ROOT / "docs"
+
+
+class Language(NamedTuple):
+    """A language of the site.
+
+    name: as Sphinx calls it.
+    sources: the directory of its pages.
+    subdirectory: the place of its pages in the site; empty for the root.
+    """
+
+    name: str
+    sources: Path
+    subdirectory: str
+
+    def pages(self) -> list[Path]:
+        """The Markdown pages of this language, relative to `sources`."""
+        others = [other.sources for other in LANGUAGES if other.sources.parent == self.sources]
+        return sorted(
+            page.relative_to(self.sources)
+            for page in self.sources.rglob("*.md")
+            if page.name != "README.md" and not any(page.is_relative_to(o) for o in others)
+        )
+
+
+ENGLISH: Final = Language("en", DOCS, "")
+CHINESE: Final = Language("zh_CN", DOCS / "zh", "zh")
+LANGUAGES: Final = (ENGLISH, CHINESE)
