@@ -41,7 +41,7 @@
 @OPENCL_NAMES = internal unnamed_addr constant [29 x ptr] [ptr @.str.27, ptr @.str.28, ptr @.str.29, ptr @.str.30, ptr @.str.31, ptr @.str.6, ptr @.str.32, ptr @.str.33, ptr @.str.34, ptr @.str.35, ptr @.str.36, ptr @.str.37, ptr @.str.38, ptr @.str.39, ptr @.str.40, ptr @.str.41, ptr @.str.42, ptr @.str.43, ptr @.str.44, ptr @.str.45, ptr @.str.46, ptr @.str.47, ptr @.str.48, ptr @.str.49, ptr @.str.50, ptr @.str.51, ptr @.str.52, ptr @.str.53, ptr @.str.54], align 16
 @.str.18 = private unnamed_addr constant [35 x i8] c"the library lacks %s of OpenCL 1.2\00", align 1
 @.str.19 = private unnamed_addr constant [23 x i8] c"POCL_WORK_GROUP_METHOD\00", align 1
-@.str.20 = private unnamed_addr constant [6 x i8] c"loops\00", align 1
+@.str.20 = private unnamed_addr constant [8 x i8] c"loopvec\00", align 1
 @.str.21 = private unnamed_addr constant [25 x i8] c"TILEWRIGHT_OPENCL_DEVICE\00", align 1
 @.str.22 = private unnamed_addr constant [50 x i8] c"there is no OpenCL device: install a driver%s%s%s\00", align 1
 @.str.23 = private unnamed_addr constant [3 x i8] c"; \00", align 1

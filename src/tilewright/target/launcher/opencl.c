@@ -203,8 +203,9 @@ static void opencl_load(struct Kind *kind, void *(*find)(const char *)) {
     snprintf(kind->reason, sizeof kind->reason, "the library lacks %s of OpenCL 1.2", missing);
     return;
   }
-  /* What PoCL does with small blocks by itself is wrong where barriers stand under conditions. */
-  setenv("POCL_WORK_GROUP_METHOD", "loops", 0);
+  /* What PoCL does with small blocks by itself is wrong where barriers stand under conditions, and
+     without its vectorizer ("loops") some loops end early. */
+  setenv("POCL_WORK_GROUP_METHOD", "loopvec", 0);
   struct OpenCL *cl = opencl(kind);
   const char *wanted = getenv("TILEWRIGHT_OPENCL_DEVICE");
   void *platforms[MOST_DEVICES], *handles[MOST_DEVICES], *idle = NULL;

@@ -208,6 +208,23 @@ def rows_of_a_block() -> Program:
     return Program(named(sch.mod["main"], "rows_of_a_block"), func)
 
 
+@program
+def sums_of_some_loops() -> Program:
+    """Sums to which some iterations of the loop around add nothing."""
+
+    @T.prim_func
+    def sums_of_some_loops(A: T.Buffer((3, 4), "float32"), B: T.Buffer((2, 3), "float32")):
+        for _ in T.thread_binding(1, thread="threadIdx.x"):
+            for i in range(3):
+                for half in range(2):
+                    B[half, i] = T.float32(0)
+                    for k in range(2):
+                        if half < 1:
+                            B[half, i] = B[half, i] + A[i, half * 2 + k]
+
+    return Program(sums_of_some_loops.with_attr("tir.noalias", True))
+
+
 def elementwise(name: str, *columns: Any) -> Program:
     """A program of which each output is computed element by element.
 
