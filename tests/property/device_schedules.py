@@ -164,7 +164,8 @@ class RandomThreads:
     def add_up(self, block: BlockRV) -> None:
         """Let the iterations of a sum add to its result at the same time, if a block is one."""
         loops = self.serial_loops(block, IterType.COMM_REDUCE)
-        start = self.step("decompose_reduction", block, self.sch.get_loops(block)[0])
+        around = self.sch.get_loops(block)
+        start = self.step("decompose_reduction", block, around[0]) if around else None
         if start is None:
             return
         self.step("annotate", block, "atomic", 1)
