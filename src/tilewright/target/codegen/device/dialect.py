@@ -70,11 +70,6 @@ class Dialect(NamedTuple):
     helpers: Mapping[str, str]
     keywords: frozenset[str]
 
-    def space_of(self, scope: str) -> str:
-        """The qualifier of pointers to memory of a scope, with a space behind it."""
-        kind = scope.partition(".")[0]
-        return f"{self.spaces[kind]} " if self.spaces.get(kind) else ""
-
 
 _INTEGERS: Final = """\
 typedef signed char int8_t;

@@ -68,7 +68,12 @@ class KernelEmitter(FunctionEmitter):
         return f"tw_round_{self.half_helper(dtype)}({name}{end}({floats}))"
 
     def pointer_type(self, pointer: Var, element: DType) -> str:
-        return f"{self.dialect.space_of(storage_scope(pointer))}{self.memory_type(element)}*"
+        return f"{self.space_of(pointer)}{self.memory_type(element)}*"
+
+    def space_of(self, pointer: Var) -> str:
+        """The qualifier of pointers to the memory of a pointer, with a space behind it."""
+        kind = storage_scope(pointer).partition(".")[0]
+        return f"{self.dialect.spaces[kind]} " if self.dialect.spaces.get(kind) else ""
 
     def part_of_memory(self, stmt: Allocate) -> str:
         """The address of the next part of the memory that the launch gives to a block."""
