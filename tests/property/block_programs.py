@@ -14,8 +14,14 @@ from tests.property.sizes import Size
 
 HEADER = "from tilewright.script import tir as T\n\n"
 
-LARGEST = 2**22
-"""No value is larger, so that float32 adds exactly."""
+DTYPES = ("float32", "float32", "float32", "int32", "float64")
+"""Of the values of a program."""
+
+LARGEST = {"float16": 2**10, "bfloat16": 2**7, "int8": 2**6, "int16": 2**14}
+"""No value is larger, so that sums are exact."""
+
+LARGEST_FLOAT = 2**22
+"""The same of the other dtypes."""
 
 
 Stage = Callable[["BlockPrograms"], object]
@@ -52,18 +58,26 @@ class BlockPrograms:
     Args:
         rng: where the choices come from.
         stages: adds a stage to a program.
+        dtypes: of the values, of which one is chosen.
+        symbolic: how often some extents are symbolic.
     """
 
-    def __init__(self, rng: random.Random, stages: Sequence[Stage]) -> None:
+    def __init__(
+        self,
+        rng: random.Random,
+        stages: Sequence[Stage],
+        dtypes: Sequence[str] = DTYPES,
+        symbolic: float = 0.12,
+    ) -> None:
         self.rng = rng
         self.stages = stages
-        self.dtype = rng.choice(("float32", "float32", "float32", "int32", "float64"))
+        self.dtype = rng.choice(dtypes)
         self.inputs: list[Array] = []
         self.values: list[Array] = []
         self.lines: list[str] = []
         self.allocated: list[Array] = []
         self.number = 0
-        self.symbol = Size(rng.choice((3, 6, 7)), "n") if rng.random() < 0.12 else None
+        self.symbol = Size(rng.choice((3, 6, 7)), "n") if rng.random() < symbolic else None
 
     def make(self, name: str = "main") -> str:
         """The text of a function called `name`."""
@@ -124,7 +138,7 @@ class BlockPrograms:
         Raises:
             TooLargeError: for a bound that is too large.
         """
-        if bound > LARGEST:
+        if bound > LARGEST.get(self.dtype, LARGEST_FLOAT):
             raise TooLargeError
         array = Array(f"B{self.number}", shape, self.dtype, bound)
         self.number += 1

@@ -6,9 +6,11 @@ import random
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
+from unittest import mock
 
 import numpy as np
 import pytest
+from tests.property import block_programs
 from tests.property.device_schedules import SHARES, random_threads
 from tests.property.harness import assert_same
 from tests.property.schedule_fuzz import (
@@ -30,10 +32,20 @@ from tilewright.schedule_rules.eligible import lacks_threads
 from tilewright.tir import PrimFunc, Schedule, ScheduleError
 from tilewright.tir.interpreter import interpret
 from tilewright.tir.substitute import symbolic_sizes
+from tilewright.tir.transform.device import large_memory
 
 NOT_ITS_MEMORY = re.compile(
     r"each (?:block|thread) has (\w+) of|(\w+) is in (?:shared|local) memory"
 )
+DTYPES = (*block_programs.DTYPES, *block_programs.DTYPES, *block_programs.LARGEST)
+"""Of the values of a program."""
+
+SYMBOLIC = 0.25
+"""The share of programs of which some extents are symbolic; half of these get constant ones."""
+
+SMALL_MEMORY = 64
+"""Bytes from which on some programs have the memory of a thread in that of the device."""
+
 ORDERS = 2
 """In so many orders of threads the emulation runs each program."""
 
@@ -79,7 +91,7 @@ class DeviceCase(NamedTuple):
 def random_device_case(seed: int) -> DeviceCase | None:
     """A program and its results by the interpreter; None where a step changed the parameters."""
     rng = random.Random(seed)
-    case, _ = random_case(rng)
+    case, _ = random_case(rng, dtypes=DTYPES, symbolic=SYMBOLIC)
     LAST_WORDS.begin(f"seed {seed}\n{case.source}")
     func = case.mod["main"].with_attr("tir.noalias", True)
     if not lacks_threads(func):
@@ -127,10 +139,11 @@ def built(case: DeviceCase, target: str) -> Module | str:
     Memory that is used by more threads than have it is put into global memory instead.
     """
     program, reason = case.program, ""
+    large = SMALL_MEMORY if case.seed % 8 == 0 else large_memory.LARGE
     try:
         while True:
             try:
-                with time_limit():
+                with time_limit(), mock.patch.object(large_memory, "LARGE", large):
                     return tvm.build(program, target=target)
             except (LoweringError, CodegenError) as error:
                 reason = f"{type(error).__name__}: {error}"

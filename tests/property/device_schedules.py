@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from typing import Any
 from unittest import mock
 
@@ -12,14 +13,22 @@ from tests.property.random_schedules import Steps
 import tilewright as tvm
 from tilewright.ir import IRModule
 from tilewright.ir.expr import is_const_int
-from tilewright.schedule_rules import thread_rows
+from tilewright.schedule_rules import (
+    thread_binding,
+    thread_elements,
+    thread_products,
+    thread_rows,
+)
 from tilewright.tir import PrimFunc, Schedule, ScheduleError
 from tilewright.tir.expr import IterType
 from tilewright.tir.schedule import BlockRV, LoopRV
 from tilewright.tir.stmt import For, ForKind, SeqStmt
 from tilewright.tir.substitute import variables_of
 
-AXES = ("blockIdx.x", "blockIdx.y", "threadIdx.x", "threadIdx.y", "threadIdx.x", "vthread.x")
+AXES = (
+    "blockIdx.x", "blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.x",
+    "threadIdx.x", "threadIdx.y", "threadIdx.z", "vthread.x", "vthread", "cthread",
+)  # fmt: skip
 LEVELS = ("blockIdx", "vthread", "threadIdx")
 
 
@@ -33,18 +42,29 @@ def random_threads(func: PrimFunc, kind: str, rng: random.Random) -> PrimFunc:
     """
     if kind == "default":
         return func
-    if kind == "rows":
-        return with_shared_rows(func)
+    if kind == "rules":
+        return with_small_tiles(func)
     threads = RandomThreads(func, rng)
     KINDS[kind](threads)
     threads.bind_all()
     return threads.sch.mod["main"]
 
 
-def with_shared_rows(func: PrimFunc) -> PrimFunc:
+def with_small_tiles(func: PrimFunc) -> PrimFunc:
     """A program with the default schedule of a device for which short rows are long."""
-    small = {"WARP": 2, "PART": 4, "BLOCK_THREADS": 8, "ROW_THREADS": 4, "SHARED_BYTES": 64}
-    with mock.patch.multiple(thread_rows, **small):
+    small = {
+        thread_rows: {
+            "WARP": 2, "PART": 4, "BLOCK_THREADS": 8, "ROW_THREADS": 4, "SHARED_BYTES": 64,
+        },
+        thread_products: {
+            "THREADS": 2, "SIZES": (8, 4, 2), "STEPS": 2, "PART": 2, "FEWEST": 2, "LEAST_STEPS": 2,
+        },
+        thread_elements: {"SIDE": 4, "TILE_ROWS": 2},
+        thread_binding: {"ELEMENT_THREADS": 8, "MOST_BLOCKS": 3},
+    }  # fmt: skip
+    with ExitStack() as patches:
+        for rule, figures in small.items():
+            patches.enter_context(mock.patch.multiple(rule, **figures))
         return tvm.default_schedule(func, "opencl").mod["main"]
 
 
@@ -76,8 +96,10 @@ class RandomThreads:
         return self.rng.random() < probability
 
     def scope(self, likely: str) -> str:
-        """Memory of a thread or of a block."""
-        return self.rng.choice((likely, likely, "local", "shared"))
+        """Memory of a thread, of a warp or of a block."""
+        if self.likely(0.05):
+            return "warp"
+        return self.rng.choice((likely, likely, "local", "shared", "shared.dyn"))
 
     # --- what there is ------------------------------------------------------------------------
 
@@ -107,7 +129,9 @@ class RandomThreads:
     def bind_all(self) -> None:
         """Bind random loops, and at least one around each block."""
         for block in self.blocks():
-            if self.likely(0.5):
+            if self.likely(0.15):
+                self.add_up(block)
+            elif self.likely(0.5):
                 self.share_reduction(block)
             for loop in self.sch.get_loops(block):
                 if self.sch.get(loop).kind is ForKind.SERIAL and self.likely(0.5):
@@ -136,6 +160,20 @@ class RandomThreads:
             self.step("annotate", loop, "software_pipeline_async_stages", [stages[0]])
         if self.likely(0.3):
             self.step("annotate", loop, "software_pipeline_order", [*range(1, count), 0])
+
+    def add_up(self, block: BlockRV) -> None:
+        """Let the iterations of a sum add to its result at the same time, if a block is one."""
+        loops = self.serial_loops(block, IterType.COMM_REDUCE)
+        around = self.sch.get_loops(block)
+        start = self.step("decompose_reduction", block, around[0]) if around else None
+        if start is None:
+            return
+        self.step("annotate", block, "atomic", 1)
+        for loop in loops:
+            if self.likely(0.6):
+                self.bind_part(loop, self.rng.choice(AXES), 0.4)
+        loops = self.sch.get_loops(start) or [self.step("add_unit_loop", start)]
+        self.step("bind", loops[0], self.rng.choice(("blockIdx.x", "threadIdx.x")))
 
     def share_reduction(self, block: BlockRV) -> None:
         """Let threads share a reduction of a block, if it has one."""
@@ -249,6 +287,12 @@ class RandomThreads:
             self.step("compute_at", copy, self.rng.choice(places))
         self.cooperate(copy)
         if self.likely(0.2):
+            self.step(
+                "storage_align", copy, 0, self.rng.choice((-2, 0)), 8, self.rng.choice((1, 4))
+            )
+        if self.likely(0.1):
+            self.step("annotate", copy, "double_buffer_scope", 0)
+        if self.likely(0.2):
             private = self.step("cache_read", block, operand, "local")
             if private is not None:
                 self.step("compute_at", private, self.rng.choice(self.sch.get_loops(block)))
@@ -315,5 +359,5 @@ KINDS: dict[str, Callable[[RandomThreads], None]] = {
     "steps": RandomThreads.any_steps,
     "tiles": RandomThreads.tile_all,
 }
-SHARES = {"default": 1, "rows": 1, "loops": 3, "steps": 3, "tiles": 5}
+SHARES = {"default": 1, "rules": 2, "loops": 3, "steps": 3, "tiles": 5}
 """How often each kind of schedule is drawn."""

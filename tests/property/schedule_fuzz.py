@@ -106,9 +106,14 @@ def _take_steps(rng: random.Random, steps: Steps) -> tuple[Schedule, PrimFunc, i
     return copied
 
 
-def random_case(rng: random.Random) -> tuple[Case, list[str]]:
-    """A program without steps, and the names of its other functions."""
-    programs = BlockPrograms(rng, STAGES)
+def random_case(rng: random.Random, **options: Any) -> tuple[Case, list[str]]:
+    """A program without steps, and the names of its other functions.
+
+    Args:
+        rng: where the choices come from.
+        options: of `BlockPrograms`.
+    """
+    programs = BlockPrograms(rng, STAGES, **options)
     source = programs.make()
     functions = {"main": from_source(HEADER + source)}
     if rng.random() < 0.05:

@@ -11,7 +11,7 @@ import tilewright as tvm
 from tilewright import te, topi
 from tilewright.schedule_rules import thread_rows
 from tilewright.schedule_rules.thread_products import Tile, tile_for
-from tilewright.target.accelerator import Accelerator
+from tilewright.target.accelerator import accelerator_of
 
 TURING, AMPERE, H100 = "cuda -arch=sm_75", "cuda -arch=sm_80", "-multi_processor_count=132"
 extents = st.one_of(st.integers(8, 35), st.sampled_from([8, 16, 32]))
@@ -123,7 +123,7 @@ def test_operands_are_on_the_way_while_threads_compute(transposed, size):
     ],
 )
 def test_tiles_are_large_where_enough_of_them_are_left(size, multiprocessors, expected):
-    device = Accelerator(multiprocessors=multiprocessors)
+    device = accelerator_of(tvm.target.Target(f"cuda -multi_processor_count={multiprocessors}"))
     assert tile_for(size, size, 1, device) == expected
 
 

@@ -32,7 +32,7 @@
 @own = internal global %struct.Devices { i64 2, [8 x i64] zeroinitializer, [2 x ptr] [ptr @own_kinds, ptr getelementptr (i8, ptr @own_kinds, i64 42736)] }, align 8
 @own_kinds = internal global [2 x %struct.Kind] zeroinitializer, align 16
 @OPENCL = internal constant %struct.Driver { ptr @.str.14, ptr @.str.15, ptr @opencl_load, ptr @opencl_open, ptr @opencl_allocate, ptr @opencl_release, ptr @opencl_device_of, ptr @opencl_copy, ptr @opencl_synchronize, ptr @opencl_create_stream, ptr @opencl_destroy_stream, ptr @opencl_wait, ptr @opencl_record, ptr @opencl_elapsed, ptr @opencl_build, ptr @opencl_find, ptr @opencl_launch, ptr @opencl_property, ptr @opencl_describe }, align 8
-@CUDA = internal constant %struct.Driver { ptr @.str.72, ptr @.str.73, ptr @cuda_load, ptr @cuda_open, ptr @cuda_allocate, ptr @cuda_release, ptr @cuda_device_of, ptr @cuda_copy, ptr @cuda_synchronize, ptr @cuda_create_stream, ptr @cuda_destroy_stream, ptr @cuda_wait, ptr @cuda_record, ptr @cuda_elapsed, ptr @cuda_build, ptr @cuda_find, ptr @cuda_launch, ptr @cuda_property, ptr @cuda_describe }, align 8
+@CUDA = internal constant %struct.Driver { ptr @.str.73, ptr @.str.74, ptr @cuda_load, ptr @cuda_open, ptr @cuda_allocate, ptr @cuda_release, ptr @cuda_device_of, ptr @cuda_copy, ptr @cuda_synchronize, ptr @cuda_create_stream, ptr @cuda_destroy_stream, ptr @cuda_wait, ptr @cuda_record, ptr @cuda_elapsed, ptr @cuda_build, ptr @cuda_find, ptr @cuda_launch, ptr @cuda_property, ptr @cuda_describe }, align 8
 @.str.14 = private unnamed_addr constant [7 x i8] c"OpenCL\00", align 1
 @.str.15 = private unnamed_addr constant [7 x i8] c"opencl\00", align 1
 @.str.16 = private unnamed_addr constant [26 x i8] c"TILEWRIGHT_OPENCL_LIBRARY\00", align 1
@@ -41,7 +41,7 @@
 @OPENCL_NAMES = internal unnamed_addr constant [29 x ptr] [ptr @.str.27, ptr @.str.28, ptr @.str.29, ptr @.str.30, ptr @.str.31, ptr @.str.6, ptr @.str.32, ptr @.str.33, ptr @.str.34, ptr @.str.35, ptr @.str.36, ptr @.str.37, ptr @.str.38, ptr @.str.39, ptr @.str.40, ptr @.str.41, ptr @.str.42, ptr @.str.43, ptr @.str.44, ptr @.str.45, ptr @.str.46, ptr @.str.47, ptr @.str.48, ptr @.str.49, ptr @.str.50, ptr @.str.51, ptr @.str.52, ptr @.str.53, ptr @.str.54], align 16
 @.str.18 = private unnamed_addr constant [35 x i8] c"the library lacks %s of OpenCL 1.2\00", align 1
 @.str.19 = private unnamed_addr constant [23 x i8] c"POCL_WORK_GROUP_METHOD\00", align 1
-@.str.20 = private unnamed_addr constant [6 x i8] c"loops\00", align 1
+@.str.20 = private unnamed_addr constant [8 x i8] c"loopvec\00", align 1
 @.str.21 = private unnamed_addr constant [25 x i8] c"TILEWRIGHT_OPENCL_DEVICE\00", align 1
 @.str.22 = private unnamed_addr constant [50 x i8] c"there is no OpenCL device: install a driver%s%s%s\00", align 1
 @.str.23 = private unnamed_addr constant [3 x i8] c"; \00", align 1
@@ -83,131 +83,131 @@
 @.str.59 = private unnamed_addr constant [30 x i8] c"clCreateBuffer fails: %s (%d)\00", align 1
 @.str.60 = private unnamed_addr constant [64 x i8] c"0x%lx is no address of an OpenCL device that this library knows\00", align 1
 @.str.61 = private unnamed_addr constant [41 x i8] c"clCreateProgramWithSource fails: %s (%d)\00", align 1
-@.str.62 = private unnamed_addr constant [16 x i8] c"-cl-opt-disable\00", align 1
-@.str.63 = private unnamed_addr constant [5 x i8] c"pocl\00", align 1
-@forget_unrolling.PRAGMA = internal constant [15 x i8] c"#pragma unroll\00", align 1
-@.str.64 = private unnamed_addr constant [6 x i8] c"error\00", align 1
-@.str.65 = private unnamed_addr constant [64 x i8] c"the OpenCL compiler refuses the kernels: line %ld: %.*s\0A%.3000s\00", align 1
-@.str.66 = private unnamed_addr constant [33 x i8] c"the program has no kernel %s: %s\00", align 1
-@.str.67 = private unnamed_addr constant [135 x i8] c"%s: argument %u begins at byte %lu of its memory, and kernels of the device take memory from multiples of %lu bytes on; copy the array\00", align 1
-@.str.68 = private unnamed_addr constant [67 x i8] c"; a block takes %lu bytes of shared memory, and the device has %lu\00", align 1
-@.str.69 = private unnamed_addr constant [70 x i8] c"; a block has %lu threads, and the device runs at most %lu of a block\00", align 1
-@.str.70 = private unnamed_addr constant [78 x i8] c"; a block has %lu threads, and the registers of the device are enough for %lu\00", align 1
-@.str.71 = private unnamed_addr constant [98 x i8] c"%s: cannot be started with (%lu, %lu, %lu) blocks of (%lu, %lu, %lu) threads: %s fails: %s (%d)%s\00", align 1
-@.str.72 = private unnamed_addr constant [5 x i8] c"CUDA\00", align 1
-@.str.73 = private unnamed_addr constant [5 x i8] c"cuda\00", align 1
-@CUDA_LIBRARIES.rel = internal unnamed_addr constant [2 x i32] [i32 trunc (i64 sub (i64 ptrtoint (ptr @.str.78 to i64), i64 ptrtoint (ptr @CUDA_LIBRARIES.rel to i64)) to i32), i32 trunc (i64 sub (i64 ptrtoint (ptr @.str.79 to i64), i64 ptrtoint (ptr @CUDA_LIBRARIES.rel to i64)) to i32)], align 4
-@.str.74 = private unnamed_addr constant [50 x i8] c"libcuda.so.1 is not here: install NVIDIA's driver\00", align 1
-@CUDA_NAMES = internal unnamed_addr constant [32 x ptr] [ptr @.str.80, ptr @.str.81, ptr @.str.82, ptr @.str.83, ptr @.str.84, ptr @.str.85, ptr @.str.86, ptr @.str.87, ptr @.str.88, ptr @.str.89, ptr @.str.90, ptr @.str.91, ptr @.str.92, ptr @.str.93, ptr @.str.94, ptr @.str.95, ptr @.str.96, ptr @.str.97, ptr @.str.98, ptr @.str.99, ptr @.str.100, ptr @.str.101, ptr @.str.102, ptr @.str.103, ptr @.str.104, ptr @.str.105, ptr @.str.106, ptr @.str.107, ptr @.str.108, ptr @.str.109, ptr @.str.110, ptr @.str.111], align 16
-@.str.75 = private unnamed_addr constant [35 x i8] c"the driver is too old: it lacks %s\00", align 1
-@.str.76 = private unnamed_addr constant [36 x i8] c"the driver finds no device: %s (%d)\00", align 1
-@.str.77 = private unnamed_addr constant [9 x i8] c"an error\00", align 1
-@.str.78 = private unnamed_addr constant [13 x i8] c"libcuda.so.1\00", align 1
-@.str.79 = private unnamed_addr constant [11 x i8] c"libcuda.so\00", align 1
-@.str.80 = private unnamed_addr constant [7 x i8] c"cuInit\00", align 1
-@.str.81 = private unnamed_addr constant [15 x i8] c"cuGetErrorName\00", align 1
-@.str.82 = private unnamed_addr constant [17 x i8] c"cuGetErrorString\00", align 1
-@.str.83 = private unnamed_addr constant [17 x i8] c"cuDeviceGetCount\00", align 1
-@.str.84 = private unnamed_addr constant [12 x i8] c"cuDeviceGet\00", align 1
-@.str.85 = private unnamed_addr constant [16 x i8] c"cuDeviceGetName\00", align 1
-@.str.86 = private unnamed_addr constant [20 x i8] c"cuDeviceTotalMem_v2\00", align 1
-@.str.87 = private unnamed_addr constant [21 x i8] c"cuDeviceGetAttribute\00", align 1
-@.str.88 = private unnamed_addr constant [25 x i8] c"cuDevicePrimaryCtxRetain\00", align 1
-@.str.89 = private unnamed_addr constant [16 x i8] c"cuCtxSetCurrent\00", align 1
-@.str.90 = private unnamed_addr constant [17 x i8] c"cuCtxSynchronize\00", align 1
-@.str.91 = private unnamed_addr constant [14 x i8] c"cuMemAlloc_v2\00", align 1
-@.str.92 = private unnamed_addr constant [13 x i8] c"cuMemFree_v2\00", align 1
-@.str.93 = private unnamed_addr constant [16 x i8] c"cuMemGetInfo_v2\00", align 1
-@.str.94 = private unnamed_addr constant [21 x i8] c"cuMemcpyHtoDAsync_v2\00", align 1
-@.str.95 = private unnamed_addr constant [21 x i8] c"cuMemcpyDtoHAsync_v2\00", align 1
-@.str.96 = private unnamed_addr constant [14 x i8] c"cuMemcpyAsync\00", align 1
-@.str.97 = private unnamed_addr constant [22 x i8] c"cuPointerGetAttribute\00", align 1
-@.str.98 = private unnamed_addr constant [15 x i8] c"cuStreamCreate\00", align 1
-@.str.99 = private unnamed_addr constant [19 x i8] c"cuStreamDestroy_v2\00", align 1
-@.str.100 = private unnamed_addr constant [20 x i8] c"cuStreamSynchronize\00", align 1
-@.str.101 = private unnamed_addr constant [18 x i8] c"cuStreamWaitEvent\00", align 1
-@.str.102 = private unnamed_addr constant [14 x i8] c"cuEventCreate\00", align 1
-@.str.103 = private unnamed_addr constant [14 x i8] c"cuEventRecord\00", align 1
-@.str.104 = private unnamed_addr constant [19 x i8] c"cuEventSynchronize\00", align 1
-@.str.105 = private unnamed_addr constant [19 x i8] c"cuEventElapsedTime\00", align 1
-@.str.106 = private unnamed_addr constant [18 x i8] c"cuEventDestroy_v2\00", align 1
-@.str.107 = private unnamed_addr constant [19 x i8] c"cuModuleLoadDataEx\00", align 1
-@.str.108 = private unnamed_addr constant [20 x i8] c"cuModuleGetFunction\00", align 1
-@.str.109 = private unnamed_addr constant [19 x i8] c"cuFuncGetAttribute\00", align 1
-@.str.110 = private unnamed_addr constant [19 x i8] c"cuFuncSetAttribute\00", align 1
-@.str.111 = private unnamed_addr constant [15 x i8] c"cuLaunchKernel\00", align 1
-@.str.112 = private unnamed_addr constant [22 x i8] c"%s fails: %s (%d): %s\00", align 1
-@.str.113 = private unnamed_addr constant [11 x i8] c"cuMemAlloc\00", align 1
-@.str.114 = private unnamed_addr constant [37 x i8] c"0x%lx is no address of a CUDA device\00", align 1
-@.str.115 = private unnamed_addr constant [48 x i8] c"the driver cannot load the kernels: %s (%d): %s\00", align 1
-@.str.116 = private unnamed_addr constant [24 x i8] c"tilewright.cuda.compile\00", align 1
-@.str.117 = private unnamed_addr constant [122 x i8] c"the library has kernels in CUDA C only: export it where NVRTC is installed (tilewright[cuda]), which compiles them to PTX\00", align 1
-@.str.118 = private unnamed_addr constant [31 x i8] c"%s: it has too many parameters\00", align 1
+@.str.62 = private unnamed_addr constant [9 x i8] c"barrier(\00", align 1
+@.str.63 = private unnamed_addr constant [16 x i8] c"-cl-opt-disable\00", align 1
+@.str.64 = private unnamed_addr constant [5 x i8] c"pocl\00", align 1
+@.str.65 = private unnamed_addr constant [6 x i8] c"error\00", align 1
+@.str.66 = private unnamed_addr constant [64 x i8] c"the OpenCL compiler refuses the kernels: line %ld: %.*s\0A%.3000s\00", align 1
+@.str.67 = private unnamed_addr constant [33 x i8] c"the program has no kernel %s: %s\00", align 1
+@.str.68 = private unnamed_addr constant [135 x i8] c"%s: argument %u begins at byte %lu of its memory, and kernels of the device take memory from multiples of %lu bytes on; copy the array\00", align 1
+@.str.69 = private unnamed_addr constant [67 x i8] c"; a block takes %lu bytes of shared memory, and the device has %lu\00", align 1
+@.str.70 = private unnamed_addr constant [70 x i8] c"; a block has %lu threads, and the device runs at most %lu of a block\00", align 1
+@.str.71 = private unnamed_addr constant [78 x i8] c"; a block has %lu threads, and the registers of the device are enough for %lu\00", align 1
+@.str.72 = private unnamed_addr constant [98 x i8] c"%s: cannot be started with (%lu, %lu, %lu) blocks of (%lu, %lu, %lu) threads: %s fails: %s (%d)%s\00", align 1
+@.str.73 = private unnamed_addr constant [5 x i8] c"CUDA\00", align 1
+@.str.74 = private unnamed_addr constant [5 x i8] c"cuda\00", align 1
+@CUDA_LIBRARIES.rel = internal unnamed_addr constant [2 x i32] [i32 trunc (i64 sub (i64 ptrtoint (ptr @.str.79 to i64), i64 ptrtoint (ptr @CUDA_LIBRARIES.rel to i64)) to i32), i32 trunc (i64 sub (i64 ptrtoint (ptr @.str.80 to i64), i64 ptrtoint (ptr @CUDA_LIBRARIES.rel to i64)) to i32)], align 4
+@.str.75 = private unnamed_addr constant [50 x i8] c"libcuda.so.1 is not here: install NVIDIA's driver\00", align 1
+@CUDA_NAMES = internal unnamed_addr constant [32 x ptr] [ptr @.str.81, ptr @.str.82, ptr @.str.83, ptr @.str.84, ptr @.str.85, ptr @.str.86, ptr @.str.87, ptr @.str.88, ptr @.str.89, ptr @.str.90, ptr @.str.91, ptr @.str.92, ptr @.str.93, ptr @.str.94, ptr @.str.95, ptr @.str.96, ptr @.str.97, ptr @.str.98, ptr @.str.99, ptr @.str.100, ptr @.str.101, ptr @.str.102, ptr @.str.103, ptr @.str.104, ptr @.str.105, ptr @.str.106, ptr @.str.107, ptr @.str.108, ptr @.str.109, ptr @.str.110, ptr @.str.111, ptr @.str.112], align 16
+@.str.76 = private unnamed_addr constant [35 x i8] c"the driver is too old: it lacks %s\00", align 1
+@.str.77 = private unnamed_addr constant [36 x i8] c"the driver finds no device: %s (%d)\00", align 1
+@.str.78 = private unnamed_addr constant [9 x i8] c"an error\00", align 1
+@.str.79 = private unnamed_addr constant [13 x i8] c"libcuda.so.1\00", align 1
+@.str.80 = private unnamed_addr constant [11 x i8] c"libcuda.so\00", align 1
+@.str.81 = private unnamed_addr constant [7 x i8] c"cuInit\00", align 1
+@.str.82 = private unnamed_addr constant [15 x i8] c"cuGetErrorName\00", align 1
+@.str.83 = private unnamed_addr constant [17 x i8] c"cuGetErrorString\00", align 1
+@.str.84 = private unnamed_addr constant [17 x i8] c"cuDeviceGetCount\00", align 1
+@.str.85 = private unnamed_addr constant [12 x i8] c"cuDeviceGet\00", align 1
+@.str.86 = private unnamed_addr constant [16 x i8] c"cuDeviceGetName\00", align 1
+@.str.87 = private unnamed_addr constant [20 x i8] c"cuDeviceTotalMem_v2\00", align 1
+@.str.88 = private unnamed_addr constant [21 x i8] c"cuDeviceGetAttribute\00", align 1
+@.str.89 = private unnamed_addr constant [25 x i8] c"cuDevicePrimaryCtxRetain\00", align 1
+@.str.90 = private unnamed_addr constant [16 x i8] c"cuCtxSetCurrent\00", align 1
+@.str.91 = private unnamed_addr constant [17 x i8] c"cuCtxSynchronize\00", align 1
+@.str.92 = private unnamed_addr constant [14 x i8] c"cuMemAlloc_v2\00", align 1
+@.str.93 = private unnamed_addr constant [13 x i8] c"cuMemFree_v2\00", align 1
+@.str.94 = private unnamed_addr constant [16 x i8] c"cuMemGetInfo_v2\00", align 1
+@.str.95 = private unnamed_addr constant [21 x i8] c"cuMemcpyHtoDAsync_v2\00", align 1
+@.str.96 = private unnamed_addr constant [21 x i8] c"cuMemcpyDtoHAsync_v2\00", align 1
+@.str.97 = private unnamed_addr constant [14 x i8] c"cuMemcpyAsync\00", align 1
+@.str.98 = private unnamed_addr constant [22 x i8] c"cuPointerGetAttribute\00", align 1
+@.str.99 = private unnamed_addr constant [15 x i8] c"cuStreamCreate\00", align 1
+@.str.100 = private unnamed_addr constant [19 x i8] c"cuStreamDestroy_v2\00", align 1
+@.str.101 = private unnamed_addr constant [20 x i8] c"cuStreamSynchronize\00", align 1
+@.str.102 = private unnamed_addr constant [18 x i8] c"cuStreamWaitEvent\00", align 1
+@.str.103 = private unnamed_addr constant [14 x i8] c"cuEventCreate\00", align 1
+@.str.104 = private unnamed_addr constant [14 x i8] c"cuEventRecord\00", align 1
+@.str.105 = private unnamed_addr constant [19 x i8] c"cuEventSynchronize\00", align 1
+@.str.106 = private unnamed_addr constant [19 x i8] c"cuEventElapsedTime\00", align 1
+@.str.107 = private unnamed_addr constant [18 x i8] c"cuEventDestroy_v2\00", align 1
+@.str.108 = private unnamed_addr constant [19 x i8] c"cuModuleLoadDataEx\00", align 1
+@.str.109 = private unnamed_addr constant [20 x i8] c"cuModuleGetFunction\00", align 1
+@.str.110 = private unnamed_addr constant [19 x i8] c"cuFuncGetAttribute\00", align 1
+@.str.111 = private unnamed_addr constant [19 x i8] c"cuFuncSetAttribute\00", align 1
+@.str.112 = private unnamed_addr constant [15 x i8] c"cuLaunchKernel\00", align 1
+@.str.113 = private unnamed_addr constant [22 x i8] c"%s fails: %s (%d): %s\00", align 1
+@.str.114 = private unnamed_addr constant [11 x i8] c"cuMemAlloc\00", align 1
+@.str.115 = private unnamed_addr constant [37 x i8] c"0x%lx is no address of a CUDA device\00", align 1
+@.str.116 = private unnamed_addr constant [48 x i8] c"the driver cannot load the kernels: %s (%d): %s\00", align 1
+@.str.117 = private unnamed_addr constant [24 x i8] c"tilewright.cuda.compile\00", align 1
+@.str.118 = private unnamed_addr constant [122 x i8] c"the library has kernels in CUDA C only: export it where NVRTC is installed (tilewright[cuda]), which compiles them to PTX\00", align 1
+@.str.119 = private unnamed_addr constant [31 x i8] c"%s: it has too many parameters\00", align 1
 @report_start.LETTERS = internal unnamed_addr constant [4 x i8] c"xyz\00", align 1
-@.str.119 = private unnamed_addr constant [71 x i8] c"; there are %lu blocks along %c, and the device runs at most %lu there\00", align 1
-@.str.120 = private unnamed_addr constant [74 x i8] c"; a block has %lu threads along %c, and the device runs at most %lu there\00", align 1
-@.str.121 = private unnamed_addr constant [77 x i8] c"; a block has %lu threads, and the registers of the device are enough for %d\00", align 1
-@.str.122 = private unnamed_addr constant [114 x i8] c"%s: cannot be started with (%lu, %lu, %lu) blocks of (%lu, %lu, %lu) threads: cuLaunchKernel fails: %s (%d): %s%s\00", align 1
+@.str.120 = private unnamed_addr constant [71 x i8] c"; there are %lu blocks along %c, and the device runs at most %lu there\00", align 1
+@.str.121 = private unnamed_addr constant [74 x i8] c"; a block has %lu threads along %c, and the device runs at most %lu there\00", align 1
+@.str.122 = private unnamed_addr constant [77 x i8] c"; a block has %lu threads, and the registers of the device are enough for %d\00", align 1
+@.str.123 = private unnamed_addr constant [114 x i8] c"%s: cannot be started with (%lu, %lu, %lu) blocks of (%lu, %lu, %lu) threads: cuLaunchKernel fails: %s (%d): %s%s\00", align 1
 @cuda_property.ATTRIBUTES = internal unnamed_addr constant [10 x %struct.anon] [%struct.anon { i32 1, i32 1 }, %struct.anon { i32 2, i32 10 }, %struct.anon { i32 3, i32 8 }, %struct.anon { i32 4, i32 16 }, %struct.anon { i32 5, i32 38 }, %struct.anon { i32 10, i32 13 }, %struct.anon { i32 11, i32 12 }, %struct.anon { i32 12, i32 2 }, %struct.anon { i32 13, i32 3 }, %struct.anon { i32 14, i32 4 }], align 16
-@.str.123 = private unnamed_addr constant [69 x i8] c"the library drives OpenCL (%d) and CUDA (%d), not devices of type %d\00", align 1
-@.str.124 = private unnamed_addr constant [30 x i8] c"%s devices cannot be used: %s\00", align 1
-@.str.125 = private unnamed_addr constant [60 x i8] c"there is no device %s(%d): this machine has %d of that type\00", align 1
-@.str.126 = private unnamed_addr constant [8 x i8] c"%s: %s\0A\00", align 1
-@.str.127 = private unnamed_addr constant [102 x i8] c"no memory for %lu bytes on %s(%d): %lu of its %lu bytes are free, and arrays of this process have %lu\00", align 1
-@OPENCL_ERRORS = internal unnamed_addr constant [15 x ptr] [ptr @.str.129, ptr @.str.130, ptr @.str.131, ptr @.str.132, ptr @.str.133, ptr @.str.134, ptr @.str.135, ptr @.str.136, ptr @.str.137, ptr @.str.138, ptr @.str.139, ptr @.str.140, ptr @.str.141, ptr @.str.142, ptr @.str.143], align 16
-@OPENCL_INVALID = internal unnamed_addr constant [34 x ptr] [ptr @.str.144, ptr @.str.145, ptr @.str.146, ptr @.str.147, ptr @.str.148, ptr @.str.149, ptr @.str.150, ptr @.str.151, ptr @.str.152, ptr @.str.153, ptr @.str.154, ptr @.str.155, ptr @.str.156, ptr @.str.157, ptr @.str.158, ptr @.str.159, ptr @.str.160, ptr @.str.161, ptr @.str.162, ptr @.str.163, ptr @.str.164, ptr @.str.165, ptr @.str.166, ptr @.str.167, ptr @.str.168, ptr @.str.169, ptr @.str.170, ptr @.str.171, ptr @.str.172, ptr @.str.173, ptr @.str.174, ptr @.str.175, ptr @.str.176, ptr @.str.177], align 16
-@.str.128 = private unnamed_addr constant [23 x i8] c"an error of the driver\00", align 1
-@.str.129 = private unnamed_addr constant [11 x i8] c"CL_SUCCESS\00", align 1
-@.str.130 = private unnamed_addr constant [20 x i8] c"CL_DEVICE_NOT_FOUND\00", align 1
-@.str.131 = private unnamed_addr constant [24 x i8] c"CL_DEVICE_NOT_AVAILABLE\00", align 1
-@.str.132 = private unnamed_addr constant [26 x i8] c"CL_COMPILER_NOT_AVAILABLE\00", align 1
-@.str.133 = private unnamed_addr constant [33 x i8] c"CL_MEM_OBJECT_ALLOCATION_FAILURE\00", align 1
-@.str.134 = private unnamed_addr constant [20 x i8] c"CL_OUT_OF_RESOURCES\00", align 1
-@.str.135 = private unnamed_addr constant [22 x i8] c"CL_OUT_OF_HOST_MEMORY\00", align 1
-@.str.136 = private unnamed_addr constant [32 x i8] c"CL_PROFILING_INFO_NOT_AVAILABLE\00", align 1
-@.str.137 = private unnamed_addr constant [20 x i8] c"CL_MEM_COPY_OVERLAP\00", align 1
-@.str.138 = private unnamed_addr constant [25 x i8] c"CL_IMAGE_FORMAT_MISMATCH\00", align 1
-@.str.139 = private unnamed_addr constant [30 x i8] c"CL_IMAGE_FORMAT_NOT_SUPPORTED\00", align 1
-@.str.140 = private unnamed_addr constant [25 x i8] c"CL_BUILD_PROGRAM_FAILURE\00", align 1
-@.str.141 = private unnamed_addr constant [15 x i8] c"CL_MAP_FAILURE\00", align 1
-@.str.142 = private unnamed_addr constant [32 x i8] c"CL_MISALIGNED_SUB_BUFFER_OFFSET\00", align 1
-@.str.143 = private unnamed_addr constant [45 x i8] c"CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST\00", align 1
-@.str.144 = private unnamed_addr constant [17 x i8] c"CL_INVALID_VALUE\00", align 1
-@.str.145 = private unnamed_addr constant [23 x i8] c"CL_INVALID_DEVICE_TYPE\00", align 1
-@.str.146 = private unnamed_addr constant [20 x i8] c"CL_INVALID_PLATFORM\00", align 1
-@.str.147 = private unnamed_addr constant [18 x i8] c"CL_INVALID_DEVICE\00", align 1
-@.str.148 = private unnamed_addr constant [19 x i8] c"CL_INVALID_CONTEXT\00", align 1
-@.str.149 = private unnamed_addr constant [28 x i8] c"CL_INVALID_QUEUE_PROPERTIES\00", align 1
-@.str.150 = private unnamed_addr constant [25 x i8] c"CL_INVALID_COMMAND_QUEUE\00", align 1
-@.str.151 = private unnamed_addr constant [20 x i8] c"CL_INVALID_HOST_PTR\00", align 1
-@.str.152 = private unnamed_addr constant [22 x i8] c"CL_INVALID_MEM_OBJECT\00", align 1
-@.str.153 = private unnamed_addr constant [35 x i8] c"CL_INVALID_IMAGE_FORMAT_DESCRIPTOR\00", align 1
-@.str.154 = private unnamed_addr constant [22 x i8] c"CL_INVALID_IMAGE_SIZE\00", align 1
-@.str.155 = private unnamed_addr constant [19 x i8] c"CL_INVALID_SAMPLER\00", align 1
-@.str.156 = private unnamed_addr constant [18 x i8] c"CL_INVALID_BINARY\00", align 1
-@.str.157 = private unnamed_addr constant [25 x i8] c"CL_INVALID_BUILD_OPTIONS\00", align 1
-@.str.158 = private unnamed_addr constant [19 x i8] c"CL_INVALID_PROGRAM\00", align 1
-@.str.159 = private unnamed_addr constant [30 x i8] c"CL_INVALID_PROGRAM_EXECUTABLE\00", align 1
-@.str.160 = private unnamed_addr constant [23 x i8] c"CL_INVALID_KERNEL_NAME\00", align 1
-@.str.161 = private unnamed_addr constant [29 x i8] c"CL_INVALID_KERNEL_DEFINITION\00", align 1
-@.str.162 = private unnamed_addr constant [18 x i8] c"CL_INVALID_KERNEL\00", align 1
-@.str.163 = private unnamed_addr constant [21 x i8] c"CL_INVALID_ARG_INDEX\00", align 1
-@.str.164 = private unnamed_addr constant [21 x i8] c"CL_INVALID_ARG_VALUE\00", align 1
-@.str.165 = private unnamed_addr constant [20 x i8] c"CL_INVALID_ARG_SIZE\00", align 1
-@.str.166 = private unnamed_addr constant [23 x i8] c"CL_INVALID_KERNEL_ARGS\00", align 1
-@.str.167 = private unnamed_addr constant [26 x i8] c"CL_INVALID_WORK_DIMENSION\00", align 1
-@.str.168 = private unnamed_addr constant [27 x i8] c"CL_INVALID_WORK_GROUP_SIZE\00", align 1
-@.str.169 = private unnamed_addr constant [26 x i8] c"CL_INVALID_WORK_ITEM_SIZE\00", align 1
-@.str.170 = private unnamed_addr constant [25 x i8] c"CL_INVALID_GLOBAL_OFFSET\00", align 1
-@.str.171 = private unnamed_addr constant [27 x i8] c"CL_INVALID_EVENT_WAIT_LIST\00", align 1
-@.str.172 = private unnamed_addr constant [17 x i8] c"CL_INVALID_EVENT\00", align 1
-@.str.173 = private unnamed_addr constant [21 x i8] c"CL_INVALID_OPERATION\00", align 1
-@.str.174 = private unnamed_addr constant [21 x i8] c"CL_INVALID_GL_OBJECT\00", align 1
-@.str.175 = private unnamed_addr constant [23 x i8] c"CL_INVALID_BUFFER_SIZE\00", align 1
-@.str.176 = private unnamed_addr constant [21 x i8] c"CL_INVALID_MIP_LEVEL\00", align 1
-@.str.177 = private unnamed_addr constant [28 x i8] c"CL_INVALID_GLOBAL_WORK_SIZE\00", align 1
-@.str.178 = private unnamed_addr constant [58 x i8] c"%ld bytes from 0x%lx on are more than was allocated there\00", align 1
-@.str.179 = private unnamed_addr constant [111 x i8] c"%s: its arrays are on several devices: %s(%d) and %s(%d); copy them to one, such as by tvm.nd.array(x, device)\00", align 1
+@.str.124 = private unnamed_addr constant [69 x i8] c"the library drives OpenCL (%d) and CUDA (%d), not devices of type %d\00", align 1
+@.str.125 = private unnamed_addr constant [30 x i8] c"%s devices cannot be used: %s\00", align 1
+@.str.126 = private unnamed_addr constant [60 x i8] c"there is no device %s(%d): this machine has %d of that type\00", align 1
+@.str.127 = private unnamed_addr constant [8 x i8] c"%s: %s\0A\00", align 1
+@.str.128 = private unnamed_addr constant [102 x i8] c"no memory for %lu bytes on %s(%d): %lu of its %lu bytes are free, and arrays of this process have %lu\00", align 1
+@OPENCL_ERRORS = internal unnamed_addr constant [15 x ptr] [ptr @.str.130, ptr @.str.131, ptr @.str.132, ptr @.str.133, ptr @.str.134, ptr @.str.135, ptr @.str.136, ptr @.str.137, ptr @.str.138, ptr @.str.139, ptr @.str.140, ptr @.str.141, ptr @.str.142, ptr @.str.143, ptr @.str.144], align 16
+@OPENCL_INVALID = internal unnamed_addr constant [34 x ptr] [ptr @.str.145, ptr @.str.146, ptr @.str.147, ptr @.str.148, ptr @.str.149, ptr @.str.150, ptr @.str.151, ptr @.str.152, ptr @.str.153, ptr @.str.154, ptr @.str.155, ptr @.str.156, ptr @.str.157, ptr @.str.158, ptr @.str.159, ptr @.str.160, ptr @.str.161, ptr @.str.162, ptr @.str.163, ptr @.str.164, ptr @.str.165, ptr @.str.166, ptr @.str.167, ptr @.str.168, ptr @.str.169, ptr @.str.170, ptr @.str.171, ptr @.str.172, ptr @.str.173, ptr @.str.174, ptr @.str.175, ptr @.str.176, ptr @.str.177, ptr @.str.178], align 16
+@.str.129 = private unnamed_addr constant [23 x i8] c"an error of the driver\00", align 1
+@.str.130 = private unnamed_addr constant [11 x i8] c"CL_SUCCESS\00", align 1
+@.str.131 = private unnamed_addr constant [20 x i8] c"CL_DEVICE_NOT_FOUND\00", align 1
+@.str.132 = private unnamed_addr constant [24 x i8] c"CL_DEVICE_NOT_AVAILABLE\00", align 1
+@.str.133 = private unnamed_addr constant [26 x i8] c"CL_COMPILER_NOT_AVAILABLE\00", align 1
+@.str.134 = private unnamed_addr constant [33 x i8] c"CL_MEM_OBJECT_ALLOCATION_FAILURE\00", align 1
+@.str.135 = private unnamed_addr constant [20 x i8] c"CL_OUT_OF_RESOURCES\00", align 1
+@.str.136 = private unnamed_addr constant [22 x i8] c"CL_OUT_OF_HOST_MEMORY\00", align 1
+@.str.137 = private unnamed_addr constant [32 x i8] c"CL_PROFILING_INFO_NOT_AVAILABLE\00", align 1
+@.str.138 = private unnamed_addr constant [20 x i8] c"CL_MEM_COPY_OVERLAP\00", align 1
+@.str.139 = private unnamed_addr constant [25 x i8] c"CL_IMAGE_FORMAT_MISMATCH\00", align 1
+@.str.140 = private unnamed_addr constant [30 x i8] c"CL_IMAGE_FORMAT_NOT_SUPPORTED\00", align 1
+@.str.141 = private unnamed_addr constant [25 x i8] c"CL_BUILD_PROGRAM_FAILURE\00", align 1
+@.str.142 = private unnamed_addr constant [15 x i8] c"CL_MAP_FAILURE\00", align 1
+@.str.143 = private unnamed_addr constant [32 x i8] c"CL_MISALIGNED_SUB_BUFFER_OFFSET\00", align 1
+@.str.144 = private unnamed_addr constant [45 x i8] c"CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST\00", align 1
+@.str.145 = private unnamed_addr constant [17 x i8] c"CL_INVALID_VALUE\00", align 1
+@.str.146 = private unnamed_addr constant [23 x i8] c"CL_INVALID_DEVICE_TYPE\00", align 1
+@.str.147 = private unnamed_addr constant [20 x i8] c"CL_INVALID_PLATFORM\00", align 1
+@.str.148 = private unnamed_addr constant [18 x i8] c"CL_INVALID_DEVICE\00", align 1
+@.str.149 = private unnamed_addr constant [19 x i8] c"CL_INVALID_CONTEXT\00", align 1
+@.str.150 = private unnamed_addr constant [28 x i8] c"CL_INVALID_QUEUE_PROPERTIES\00", align 1
+@.str.151 = private unnamed_addr constant [25 x i8] c"CL_INVALID_COMMAND_QUEUE\00", align 1
+@.str.152 = private unnamed_addr constant [20 x i8] c"CL_INVALID_HOST_PTR\00", align 1
+@.str.153 = private unnamed_addr constant [22 x i8] c"CL_INVALID_MEM_OBJECT\00", align 1
+@.str.154 = private unnamed_addr constant [35 x i8] c"CL_INVALID_IMAGE_FORMAT_DESCRIPTOR\00", align 1
+@.str.155 = private unnamed_addr constant [22 x i8] c"CL_INVALID_IMAGE_SIZE\00", align 1
+@.str.156 = private unnamed_addr constant [19 x i8] c"CL_INVALID_SAMPLER\00", align 1
+@.str.157 = private unnamed_addr constant [18 x i8] c"CL_INVALID_BINARY\00", align 1
+@.str.158 = private unnamed_addr constant [25 x i8] c"CL_INVALID_BUILD_OPTIONS\00", align 1
+@.str.159 = private unnamed_addr constant [19 x i8] c"CL_INVALID_PROGRAM\00", align 1
+@.str.160 = private unnamed_addr constant [30 x i8] c"CL_INVALID_PROGRAM_EXECUTABLE\00", align 1
+@.str.161 = private unnamed_addr constant [23 x i8] c"CL_INVALID_KERNEL_NAME\00", align 1
+@.str.162 = private unnamed_addr constant [29 x i8] c"CL_INVALID_KERNEL_DEFINITION\00", align 1
+@.str.163 = private unnamed_addr constant [18 x i8] c"CL_INVALID_KERNEL\00", align 1
+@.str.164 = private unnamed_addr constant [21 x i8] c"CL_INVALID_ARG_INDEX\00", align 1
+@.str.165 = private unnamed_addr constant [21 x i8] c"CL_INVALID_ARG_VALUE\00", align 1
+@.str.166 = private unnamed_addr constant [20 x i8] c"CL_INVALID_ARG_SIZE\00", align 1
+@.str.167 = private unnamed_addr constant [23 x i8] c"CL_INVALID_KERNEL_ARGS\00", align 1
+@.str.168 = private unnamed_addr constant [26 x i8] c"CL_INVALID_WORK_DIMENSION\00", align 1
+@.str.169 = private unnamed_addr constant [27 x i8] c"CL_INVALID_WORK_GROUP_SIZE\00", align 1
+@.str.170 = private unnamed_addr constant [26 x i8] c"CL_INVALID_WORK_ITEM_SIZE\00", align 1
+@.str.171 = private unnamed_addr constant [25 x i8] c"CL_INVALID_GLOBAL_OFFSET\00", align 1
+@.str.172 = private unnamed_addr constant [27 x i8] c"CL_INVALID_EVENT_WAIT_LIST\00", align 1
+@.str.173 = private unnamed_addr constant [17 x i8] c"CL_INVALID_EVENT\00", align 1
+@.str.174 = private unnamed_addr constant [21 x i8] c"CL_INVALID_OPERATION\00", align 1
+@.str.175 = private unnamed_addr constant [21 x i8] c"CL_INVALID_GL_OBJECT\00", align 1
+@.str.176 = private unnamed_addr constant [23 x i8] c"CL_INVALID_BUFFER_SIZE\00", align 1
+@.str.177 = private unnamed_addr constant [21 x i8] c"CL_INVALID_MIP_LEVEL\00", align 1
+@.str.178 = private unnamed_addr constant [28 x i8] c"CL_INVALID_GLOBAL_WORK_SIZE\00", align 1
+@.str.179 = private unnamed_addr constant [58 x i8] c"%ld bytes from 0x%lx on are more than was allocated there\00", align 1
+@.str.180 = private unnamed_addr constant [111 x i8] c"%s: its arrays are on several devices: %s(%d) and %s(%d); copy them to one, such as by tvm.nd.array(x, device)\00", align 1
 
 define weak ptr @tilewright_devices() {
   %1 = tail call fastcc ptr @devices()
@@ -375,7 +375,7 @@ define internal fastcc ptr @opened(i32 %0, i32 %1) unnamed_addr {
   br i1 %10, label %11, label %13
 
 11:
-  %12 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %3, i64 4096, ptr @.str.123, i32 4, i32 2, i32 %0)
+  %12 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %3, i64 4096, ptr @.str.124, i32 4, i32 2, i32 %0)
   call fastcc void @report(ptr @.str.4, ptr %3)
   br label %53
 
@@ -389,7 +389,7 @@ define internal fastcc ptr @opened(i32 %0, i32 %1) unnamed_addr {
 18:
   %19 = load ptr, ptr %9, align 8
   %20 = getelementptr inbounds nuw i8, ptr %14, i64 8
-  %21 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %4, i64 4096, ptr @.str.124, ptr %19, ptr %20)
+  %21 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %4, i64 4096, ptr @.str.125, ptr %19, ptr %20)
   call fastcc void @report(ptr @.str.4, ptr %4)
   br label %53
 
@@ -402,7 +402,7 @@ define internal fastcc ptr @opened(i32 %0, i32 %1) unnamed_addr {
 26:
   %27 = getelementptr inbounds nuw i8, ptr %9, i64 8
   %28 = load ptr, ptr %27, align 8
-  %29 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %5, i64 4096, ptr @.str.125, ptr %28, i32 %1, i32 %16)
+  %29 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %5, i64 4096, ptr @.str.126, ptr %28, i32 %1, i32 %16)
   call fastcc void @report(ptr @.str.4, ptr %5)
   br label %53
 
@@ -706,7 +706,7 @@ define weak ptr @tilewright_device_allocate(i32 %0, i32 %1, i64 %2) {
   %125 = load i64, ptr %4, align 8
   %126 = getelementptr inbounds nuw i8, ptr %25, i64 1584
   %127 = load i64, ptr %126, align 8
-  %128 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %6, i64 4096, ptr @.str.127, i64 %2, ptr %122, i32 %123, i64 %124, i64 %125, i64 %127)
+  %128 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %6, i64 4096, ptr @.str.128, i64 %2, ptr %122, i32 %123, i64 %124, i64 %125, i64 %127)
   call fastcc void @report(ptr @.str.2, ptr %6)
   br label %132
 
@@ -768,7 +768,7 @@ define internal fastcc void @report(ptr %0, ptr %1) unnamed_addr {
   br label %7
 
 5:
-  %6 = tail call i32 (i32, ptr, ...) @dprintf(i32 2, ptr @.str.126, ptr %0, ptr %1)
+  %6 = tail call i32 (i32, ptr, ...) @dprintf(i32 2, ptr @.str.127, ptr %0, ptr %1)
   br label %7
 
 7:
@@ -984,7 +984,7 @@ define weak ptr @tilewright_opencl_import(i32 %0, ptr %1) {
   br label %25
 
 25:
-  %26 = phi ptr [ @.str.128, %15 ], [ %24, %18 ]
+  %26 = phi ptr [ @.str.129, %15 ], [ %24, %18 ]
   %27 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %4, i64 4096, ptr @.str.5, ptr @.str.6, ptr %26, i32 %11)
   call fastcc void @report(ptr @.str.4, ptr %4)
   br label %73
@@ -1224,7 +1224,7 @@ define internal fastcc i32 @copy(i32 %0, ptr byval(%struct.Place) align 8 %1, pt
   br i1 %47, label %48, label %53
 
 48:
-  %49 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %6, i64 4096, ptr @.str.178, i64 %3, i64 %33)
+  %49 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %6, i64 4096, ptr @.str.179, i64 %3, i64 %33)
   call fastcc void @report(ptr @.str.4, ptr %6)
   %50 = call fastcc ptr @devices()
   %51 = getelementptr inbounds nuw i8, ptr %50, i64 8
@@ -1999,7 +1999,7 @@ define weak i32 @tilewright_launch(ptr %0) {
   %112 = load ptr, ptr %6, align 8
   %113 = getelementptr inbounds nuw i8, ptr %73, i64 8
   %114 = load ptr, ptr %113, align 8
-  %115 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %5, i64 4096, ptr @.str.179, ptr %112, ptr %114, i32 %79, ptr %114, i32 %107)
+  %115 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %5, i64 4096, ptr @.str.180, ptr %112, ptr %114, i32 %79, ptr %114, i32 %107)
   call fastcc void @report(ptr @.str.4, ptr %5)
   br label %116
 
@@ -2733,7 +2733,7 @@ define internal i32 @opencl_open(ptr %0, i32 %1) {
   br label %28
 
 28:
-  %29 = phi ptr [ @.str.128, %18 ], [ %27, %21 ]
+  %29 = phi ptr [ @.str.129, %18 ], [ %27, %21 ]
   %30 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %6, i64 4096, ptr @.str.57, ptr %29, i32 %14)
   call fastcc void @report(ptr @.str.4, ptr %6)
   br label %70
@@ -2768,7 +2768,7 @@ define internal i32 @opencl_open(ptr %0, i32 %1) {
   br label %51
 
 51:
-  %52 = phi ptr [ @.str.128, %41 ], [ %50, %44 ]
+  %52 = phi ptr [ @.str.129, %41 ], [ %50, %44 ]
   %53 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %7, i64 4096, ptr @.str.58, ptr %52, i32 %37)
   call fastcc void @report(ptr @.str.4, ptr %7)
   br label %70
@@ -2859,7 +2859,7 @@ define internal i32 @opencl_allocate(ptr %0, ptr %1) {
   br label %41
 
 41:
-  %42 = phi ptr [ @.str.128, %31 ], [ %40, %34 ]
+  %42 = phi ptr [ @.str.129, %31 ], [ %40, %34 ]
   %43 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %5, i64 4096, ptr @.str.59, ptr %42, i32 %27)
   call fastcc void @report(ptr @.str.4, ptr %5)
   br label %51
@@ -2983,7 +2983,7 @@ define internal i32 @opencl_copy(ptr %0, i32 %1, ptr %2, ptr byval(%struct.Place
   br label %52
 
 52:
-  %53 = phi ptr [ @.str.128, %42 ], [ %51, %45 ]
+  %53 = phi ptr [ @.str.129, %42 ], [ %51, %45 ]
   %54 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %7, i64 4096, ptr @.str.5, ptr @.str.32, ptr %53, i32 %38)
   call fastcc void @report(ptr @.str.4, ptr %7)
   br label %114
@@ -3023,7 +3023,7 @@ define internal i32 @opencl_copy(ptr %0, i32 %1, ptr %2, ptr byval(%struct.Place
   br label %81
 
 81:
-  %82 = phi ptr [ @.str.128, %71 ], [ %80, %74 ]
+  %82 = phi ptr [ @.str.129, %71 ], [ %80, %74 ]
   %83 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %8, i64 4096, ptr @.str.5, ptr @.str.33, ptr %82, i32 %67)
   call fastcc void @report(ptr @.str.4, ptr %8)
   br label %114
@@ -3064,7 +3064,7 @@ define internal i32 @opencl_copy(ptr %0, i32 %1, ptr %2, ptr byval(%struct.Place
   br label %111
 
 111:
-  %112 = phi ptr [ @.str.128, %101 ], [ %110, %104 ]
+  %112 = phi ptr [ @.str.129, %101 ], [ %110, %104 ]
   %113 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %9, i64 4096, ptr @.str.5, ptr @.str.34, ptr %112, i32 %97)
   call fastcc void @report(ptr @.str.4, ptr %9)
   br label %114
@@ -3113,7 +3113,7 @@ define internal i32 @opencl_synchronize(ptr %0, i32 %1, ptr %2) {
   br label %29
 
 29:
-  %30 = phi ptr [ @.str.128, %19 ], [ %28, %22 ]
+  %30 = phi ptr [ @.str.129, %19 ], [ %28, %22 ]
   %31 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %4, i64 4096, ptr @.str.5, ptr @.str.36, ptr %30, i32 %15)
   call fastcc void @report(ptr @.str.4, ptr %4)
   br label %32
@@ -3160,7 +3160,7 @@ define internal i32 @opencl_create_stream(ptr %0, i32 %1, ptr %2) {
   br label %29
 
 29:
-  %30 = phi ptr [ @.str.128, %19 ], [ %28, %22 ]
+  %30 = phi ptr [ @.str.129, %19 ], [ %28, %22 ]
   %31 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %5, i64 4096, ptr @.str.58, ptr %30, i32 %15)
   call fastcc void @report(ptr @.str.4, ptr %5)
   br label %32
@@ -3197,7 +3197,7 @@ define internal i32 @opencl_destroy_stream(ptr %0, i32 %1, ptr %2) {
   br label %21
 
 21:
-  %22 = phi ptr [ @.str.128, %11 ], [ %20, %14 ]
+  %22 = phi ptr [ @.str.129, %11 ], [ %20, %14 ]
   %23 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %4, i64 4096, ptr @.str.5, ptr @.str.37, ptr %22, i32 %7)
   call fastcc void @report(ptr @.str.4, ptr %4)
   br label %24
@@ -3243,7 +3243,7 @@ define internal i32 @opencl_wait(ptr %0, i32 %1, ptr %2, ptr %3) {
   br label %30
 
 30:
-  %31 = phi ptr [ @.str.128, %20 ], [ %29, %23 ]
+  %31 = phi ptr [ @.str.129, %20 ], [ %29, %23 ]
   %32 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %6, i64 4096, ptr @.str.5, ptr @.str.38, ptr %31, i32 %16)
   call fastcc void @report(ptr @.str.4, ptr %6)
   br label %64
@@ -3279,7 +3279,7 @@ define internal i32 @opencl_wait(ptr %0, i32 %1, ptr %2, ptr %3) {
   br label %55
 
 55:
-  %56 = phi ptr [ @.str.128, %45 ], [ %54, %48 ]
+  %56 = phi ptr [ @.str.129, %45 ], [ %54, %48 ]
   %57 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %7, i64 4096, ptr @.str.5, ptr @.str.39, ptr %56, i32 %41)
   call fastcc void @report(ptr @.str.4, ptr %7)
   br label %58
@@ -3325,7 +3325,7 @@ define internal i32 @opencl_record(ptr %0, i32 %1, ptr %2, ptr %3) {
   br label %23
 
 23:
-  %24 = phi ptr [ @.str.128, %13 ], [ %22, %16 ]
+  %24 = phi ptr [ @.str.129, %13 ], [ %22, %16 ]
   %25 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %5, i64 4096, ptr @.str.5, ptr @.str.38, ptr %24, i32 %9)
   call fastcc void @report(ptr @.str.4, ptr %5)
   br label %46
@@ -3356,7 +3356,7 @@ define internal i32 @opencl_record(ptr %0, i32 %1, ptr %2, ptr %3) {
   br label %43
 
 43:
-  %44 = phi ptr [ @.str.128, %33 ], [ %42, %36 ]
+  %44 = phi ptr [ @.str.129, %33 ], [ %42, %36 ]
   %45 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %6, i64 4096, ptr @.str.5, ptr @.str.35, ptr %44, i32 %29)
   call fastcc void @report(ptr @.str.4, ptr %6)
   br label %46
@@ -3403,7 +3403,7 @@ define internal i32 @opencl_elapsed(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   br label %30
 
 30:
-  %31 = phi ptr [ @.str.128, %20 ], [ %29, %23 ]
+  %31 = phi ptr [ @.str.129, %20 ], [ %29, %23 ]
   %32 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %8, i64 4096, ptr @.str.5, ptr @.str.40, ptr %31, i32 %13)
   call fastcc void @report(ptr @.str.4, ptr %8)
   br label %33
@@ -3457,7 +3457,7 @@ define internal i32 @opencl_elapsed(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   br label %66
 
 66:
-  %67 = phi ptr [ @.str.128, %56 ], [ %65, %59 ]
+  %67 = phi ptr [ @.str.129, %56 ], [ %65, %59 ]
   %68 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %9, i64 4096, ptr @.str.5, ptr @.str.41, ptr %67, i32 %52)
   call fastcc void @report(ptr @.str.4, ptr %9)
   br label %69
@@ -3476,287 +3476,253 @@ define internal i32 @opencl_build(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   %8 = alloca [256 x i8], align 16
   %9 = alloca [256 x i8], align 16
   %10 = alloca ptr, align 8
-  %11 = alloca [4096 x i8], align 16
-  %12 = alloca i32, align 4
-  %13 = alloca [4096 x i8], align 16
-  %14 = alloca i64, align 8
-  %15 = getelementptr inbounds nuw i8, ptr %0, i64 840
-  %16 = sext i32 %1 to i64
-  %17 = getelementptr inbounds %struct.Device, ptr %15, i64 %16
-  %18 = tail call i64 @strlen(ptr %2)
-  %19 = add i64 %18, 1
-  %20 = tail call ptr @calloc(i64 %19, i64 1)
-  store ptr %20, ptr %10, align 8
-  %21 = icmp eq ptr %20, null
-  br i1 %21, label %22, label %24
-
-22:
-  %23 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %11, i64 4096, ptr @.str.7)
-  call fastcc void @report(ptr @.str.2, ptr %11)
-  br label %192
+  %11 = alloca i32, align 4
+  %12 = alloca [4096 x i8], align 16
+  %13 = alloca i64, align 8
+  store ptr %2, ptr %10, align 8
+  %14 = getelementptr inbounds nuw i8, ptr %0, i64 840
+  %15 = sext i32 %1 to i64
+  %16 = getelementptr inbounds %struct.Device, ptr %14, i64 %15
+  store i32 0, ptr %11, align 4
+  %17 = getelementptr inbounds nuw i8, ptr %0, i64 736
+  %18 = load ptr, ptr %17, align 8
+  %19 = getelementptr inbounds nuw i8, ptr %16, i64 8
+  %20 = load ptr, ptr %19, align 8
+  %21 = call ptr %18(ptr %20, i32 1, ptr %10, ptr null, ptr %11)
+  store ptr %21, ptr %4, align 8
+  %22 = load i32, ptr %11, align 4
+  %23 = icmp eq i32 %22, 0
+  br i1 %23, label %39, label %24
 
 24:
-  %25 = tail call ptr @memmove(ptr %20, ptr %2, i64 %18)
-  %26 = load ptr, ptr %17, align 8
+  %25 = icmp ugt i32 %22, -15
+  br i1 %25, label %29, label %26
+
+26:
+  %27 = add i32 %22, 63
+  %28 = icmp ult i32 %27, 34
+  br i1 %28, label %29, label %36
+
+29:
+  %30 = phi i32 [ 0, %24 ], [ -30, %26 ]
+  %31 = phi ptr [ @OPENCL_ERRORS, %24 ], [ @OPENCL_INVALID, %26 ]
+  %32 = sub nsw i32 %30, %22
+  %33 = zext nneg i32 %32 to i64
+  %34 = getelementptr inbounds nuw ptr, ptr %31, i64 %33
+  %35 = load ptr, ptr %34, align 8
+  br label %36
+
+36:
+  %37 = phi ptr [ @.str.129, %26 ], [ %35, %29 ]
+  %38 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 4096, ptr @.str.61, ptr %37, i32 %22)
+  call fastcc void @report(ptr @.str.4, ptr %12)
+  br label %173
+
+39:
+  %40 = load ptr, ptr %16, align 8
   store i8 0, ptr %9, align 16
-  %27 = getelementptr inbounds nuw i8, ptr %0, i64 536
-  %28 = load ptr, ptr %27, align 8
-  %29 = call i32 %28(ptr %26, i32 4143, i64 255, ptr %9, ptr null)
-  %30 = getelementptr inbounds nuw i8, ptr %9, i64 255
-  store i8 0, ptr %30, align 1
-  %31 = call fastcc i32 @contains(ptr %9, ptr @.str.63)
-  %32 = icmp eq i32 %31, 0
-  br i1 %32, label %49, label %33
+  %41 = getelementptr inbounds nuw i8, ptr %0, i64 536
+  %42 = load ptr, ptr %41, align 8
+  %43 = call i32 %42(ptr %40, i32 4143, i64 255, ptr %9, ptr null)
+  %44 = getelementptr inbounds nuw i8, ptr %9, i64 255
+  store i8 0, ptr %44, align 1
+  %45 = call fastcc i32 @contains(ptr %9, ptr @.str.64)
+  %46 = icmp eq i32 %45, 0
+  br i1 %46, label %51, label %47
 
-33:
-  %34 = load ptr, ptr %10, align 8
-  %35 = call ptr @strstr(ptr %34, ptr @forget_unrolling.PRAGMA)
-  %36 = icmp eq ptr %35, null
-  br i1 %36, label %49, label %40
+47:
+  %48 = load ptr, ptr %10, align 8
+  %49 = call ptr @strstr(ptr %48, ptr @.str.62)
+  %50 = icmp ne ptr %49, null
+  br label %51
 
-37:
-  %38 = call ptr @strstr(ptr %43, ptr @forget_unrolling.PRAGMA)
-  %39 = icmp eq ptr %38, null
-  br i1 %39, label %49, label %46
-
-40:
-  %41 = phi i64 [ %47, %46 ], [ 0, %33 ]
-  %42 = phi ptr [ %48, %46 ], [ %35, %33 ]
-  %43 = getelementptr inbounds nuw i8, ptr %42, i64 1
-  store i8 32, ptr %42, align 1
-  %44 = add nuw nsw i64 %41, 1
-  %45 = icmp eq i64 %44, 14
-  br i1 %45, label %37, label %46
-
-46:
-  %47 = phi i64 [ %44, %40 ], [ 0, %37 ]
-  %48 = phi ptr [ %43, %40 ], [ %38, %37 ]
-  br label %40
-
-49:
-  store i32 0, ptr %12, align 4
-  %50 = getelementptr inbounds nuw i8, ptr %0, i64 736
-  %51 = load ptr, ptr %50, align 8
-  %52 = getelementptr inbounds nuw i8, ptr %17, i64 8
-  %53 = load ptr, ptr %52, align 8
-  %54 = call ptr %51(ptr %53, i32 1, ptr %10, ptr null, ptr %12)
-  store ptr %54, ptr %4, align 8
-  %55 = load ptr, ptr %10, align 8
-  call void @free(ptr %55)
-  %56 = load i32, ptr %12, align 4
-  %57 = icmp eq i32 %56, 0
-  br i1 %57, label %73, label %58
-
-58:
-  %59 = icmp ugt i32 %56, -15
-  br i1 %59, label %63, label %60
-
-60:
-  %61 = add i32 %56, 63
-  %62 = icmp ult i32 %61, 34
-  br i1 %62, label %63, label %70
-
-63:
-  %64 = phi i32 [ 0, %58 ], [ -30, %60 ]
-  %65 = phi ptr [ @OPENCL_ERRORS, %58 ], [ @OPENCL_INVALID, %60 ]
-  %66 = sub nsw i32 %64, %56
-  %67 = zext nneg i32 %66 to i64
-  %68 = getelementptr inbounds nuw ptr, ptr %65, i64 %67
-  %69 = load ptr, ptr %68, align 8
-  br label %70
-
-70:
-  %71 = phi ptr [ @.str.128, %60 ], [ %69, %63 ]
-  %72 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %13, i64 4096, ptr @.str.61, ptr %71, i32 %56)
-  call fastcc void @report(ptr @.str.4, ptr %13)
-  br label %190
-
-73:
-  %74 = load ptr, ptr %17, align 8
+51:
+  %52 = phi i1 [ false, %39 ], [ %50, %47 ]
+  %53 = load ptr, ptr %16, align 8
   store i8 0, ptr %8, align 16
-  %75 = load ptr, ptr %27, align 8
-  %76 = call i32 %75(ptr %74, i32 4139, i64 255, ptr %8, ptr null)
-  %77 = getelementptr inbounds nuw i8, ptr %8, i64 255
-  store i8 0, ptr %77, align 1
-  %78 = call fastcc i32 @contains(ptr %8, ptr @.str.55)
-  %79 = icmp eq i32 %78, 0
-  %80 = select i1 %79, ptr @.str, ptr @.str.62
-  %81 = getelementptr inbounds nuw i8, ptr %0, i64 656
-  %82 = load ptr, ptr %81, align 8
-  %83 = load ptr, ptr %4, align 8
-  %84 = call i32 %82(ptr %83, i32 1, ptr %17, ptr %80, ptr null, ptr null)
-  store i32 %84, ptr %12, align 4
-  %85 = icmp eq i32 %84, 0
-  br i1 %85, label %190, label %86
+  %54 = load ptr, ptr %41, align 8
+  %55 = call i32 %54(ptr %53, i32 4139, i64 255, ptr %8, ptr null)
+  %56 = getelementptr inbounds nuw i8, ptr %8, i64 255
+  store i8 0, ptr %56, align 1
+  %57 = call fastcc i32 @contains(ptr %8, ptr @.str.55)
+  %58 = icmp ne i32 %57, 0
+  %59 = select i1 %58, i1 true, i1 %52
+  %60 = select i1 %59, ptr @.str.63, ptr @.str
+  %61 = getelementptr inbounds nuw i8, ptr %0, i64 656
+  %62 = load ptr, ptr %61, align 8
+  %63 = load ptr, ptr %4, align 8
+  %64 = call i32 %62(ptr %63, i32 1, ptr %16, ptr %60, ptr null, ptr null)
+  store i32 %64, ptr %11, align 4
+  %65 = icmp eq i32 %64, 0
+  br i1 %65, label %173, label %66
 
-86:
-  store i64 0, ptr %14, align 8
-  %87 = getelementptr inbounds nuw i8, ptr %0, i64 664
-  %88 = load ptr, ptr %87, align 8
-  %89 = load ptr, ptr %4, align 8
-  %90 = load ptr, ptr %17, align 8
-  %91 = call i32 %88(ptr %89, ptr %90, i32 4483, i64 0, ptr null, ptr %14)
-  %92 = load i64, ptr %14, align 8
-  %93 = add i64 %92, 1
-  %94 = call ptr @calloc(i64 %93, i64 1)
-  %95 = icmp eq ptr %94, null
-  br i1 %95, label %102, label %96
+66:
+  store i64 0, ptr %13, align 8
+  %67 = getelementptr inbounds nuw i8, ptr %0, i64 664
+  %68 = load ptr, ptr %67, align 8
+  %69 = load ptr, ptr %4, align 8
+  %70 = load ptr, ptr %16, align 8
+  %71 = call i32 %68(ptr %69, ptr %70, i32 4483, i64 0, ptr null, ptr %13)
+  %72 = load i64, ptr %13, align 8
+  %73 = add i64 %72, 1
+  %74 = call ptr @calloc(i64 %73, i64 1)
+  %75 = icmp eq ptr %74, null
+  br i1 %75, label %83, label %76
 
-96:
-  %97 = load ptr, ptr %87, align 8
-  %98 = load ptr, ptr %4, align 8
-  %99 = load ptr, ptr %17, align 8
-  %100 = load i64, ptr %14, align 8
-  %101 = call i32 %97(ptr %98, ptr %99, i32 4483, i64 %100, ptr %94, ptr null)
-  br label %116
+76:
+  %77 = load ptr, ptr %67, align 8
+  %78 = load ptr, ptr %4, align 8
+  %79 = load ptr, ptr %16, align 8
+  %80 = load i64, ptr %13, align 8
+  %81 = call i32 %77(ptr %78, ptr %79, i32 4483, i64 %80, ptr %74, ptr null)
+  %82 = load ptr, ptr %10, align 8
+  br label %98
+
+83:
+  %84 = load ptr, ptr %10, align 8
+  %85 = load i32, ptr %11, align 4
+  %86 = add i32 %85, 14
+  %87 = icmp ult i32 %86, 15
+  br i1 %87, label %91, label %88
+
+88:
+  %89 = add i32 %85, 63
+  %90 = icmp ult i32 %89, 34
+  br i1 %90, label %91, label %98
+
+91:
+  %92 = phi i32 [ 0, %83 ], [ -30, %88 ]
+  %93 = phi ptr [ @OPENCL_ERRORS, %83 ], [ @OPENCL_INVALID, %88 ]
+  %94 = sub nsw i32 %92, %85
+  %95 = zext nneg i32 %94 to i64
+  %96 = getelementptr inbounds nuw ptr, ptr %93, i64 %95
+  %97 = load ptr, ptr %96, align 8
+  br label %98
+
+98:
+  %99 = phi ptr [ %82, %76 ], [ %84, %88 ], [ %84, %91 ]
+  %100 = phi ptr [ %74, %76 ], [ @.str.129, %88 ], [ %97, %91 ]
+  %101 = call ptr @strstr(ptr %100, ptr @.str.65)
+  br label %102
 
 102:
-  %103 = load i32, ptr %12, align 4
-  %104 = add i32 %103, 14
-  %105 = icmp ult i32 %104, 15
-  br i1 %105, label %109, label %106
+  %103 = phi ptr [ %101, %98 ], [ %106, %105 ]
+  %104 = icmp ugt ptr %103, %100
+  br i1 %104, label %105, label %109
 
-106:
-  %107 = add i32 %103, 63
-  %108 = icmp ult i32 %107, 34
-  br i1 %108, label %109, label %116
+105:
+  %106 = getelementptr inbounds i8, ptr %103, i64 -1
+  %107 = load i8, ptr %106, align 1
+  %108 = icmp eq i8 %107, 10
+  br i1 %108, label %111, label %102
 
 109:
-  %110 = phi i32 [ 0, %102 ], [ -30, %106 ]
-  %111 = phi ptr [ @OPENCL_ERRORS, %102 ], [ @OPENCL_INVALID, %106 ]
-  %112 = sub nsw i32 %110, %103
-  %113 = zext nneg i32 %112 to i64
-  %114 = getelementptr inbounds nuw ptr, ptr %111, i64 %113
-  %115 = load ptr, ptr %114, align 8
-  br label %116
+  %110 = icmp eq ptr %103, null
+  br i1 %110, label %164, label %111
 
-116:
-  %117 = phi ptr [ %94, %96 ], [ @.str.128, %106 ], [ %115, %109 ]
-  %118 = call ptr @strstr(ptr %117, ptr @.str.64)
-  br label %119
+111:
+  br label %112
 
-119:
-  %120 = phi ptr [ %118, %116 ], [ %123, %122 ]
-  %121 = icmp ugt ptr %120, %117
-  br i1 %121, label %122, label %126
+112:
+  %113 = phi ptr [ %131, %129 ], [ %103, %111 ]
+  %114 = phi i64 [ %130, %129 ], [ 0, %111 ]
+  %115 = load i8, ptr %113, align 1
+  %116 = icmp eq i64 %114, 0
+  switch i8 %115, label %117 [
+    i8 0, label %132
+    i8 10, label %132
+  ]
 
-122:
-  %123 = getelementptr inbounds i8, ptr %120, i64 -1
-  %124 = load i8, ptr %123, align 1
-  %125 = icmp eq i8 %124, 10
-  br i1 %125, label %128, label %119
+117:
+  br i1 %116, label %118, label %133
 
-126:
-  %127 = icmp eq ptr %120, null
-  br i1 %127, label %181, label %128
+118:
+  store ptr @.str, ptr %6, align 8
+  %119 = icmp eq i8 %115, 58
+  br i1 %119, label %120, label %129
 
-128:
+120:
+  %121 = getelementptr inbounds nuw i8, ptr %113, i64 1
+  %122 = call i64 @strtol(ptr %121, ptr %6, i32 10)
+  %123 = icmp sgt i64 %122, 0
+  br i1 %123, label %124, label %129
+
+124:
+  %125 = load ptr, ptr %6, align 8
+  %126 = load i8, ptr %125, align 1
+  %127 = icmp eq i8 %126, 58
+  %128 = select i1 %127, i64 %122, i64 0
   br label %129
 
 129:
-  %130 = phi ptr [ %148, %146 ], [ %120, %128 ]
-  %131 = phi i64 [ %147, %146 ], [ 0, %128 ]
-  %132 = load i8, ptr %130, align 1
-  %133 = icmp eq i64 %131, 0
-  switch i8 %132, label %134 [
-    i8 0, label %149
-    i8 10, label %149
-  ]
+  %130 = phi i64 [ 0, %120 ], [ %128, %124 ], [ 0, %118 ]
+  %131 = getelementptr inbounds nuw i8, ptr %113, i64 1
+  br label %112
 
-134:
-  br i1 %133, label %135, label %150
+132:
+  br i1 %116, label %164, label %133
 
-135:
-  store ptr @.str, ptr %6, align 8
-  %136 = icmp eq i8 %132, 58
-  br i1 %136, label %137, label %146
+133:
+  %134 = icmp samesign ugt i64 %114, 1
+  %135 = icmp ne ptr %99, null
+  %136 = and i1 %135, %134
+  br i1 %136, label %145, label %139
 
 137:
-  %138 = getelementptr inbounds nuw i8, ptr %130, i64 1
-  %139 = call i64 @strtol(ptr %138, ptr %6, i32 10)
-  %140 = icmp sgt i64 %139, 0
-  br i1 %140, label %141, label %146
+  %138 = select i1 %149, ptr %150, ptr null
+  br label %139
 
-141:
-  %142 = load ptr, ptr %6, align 8
-  %143 = load i8, ptr %142, align 1
-  %144 = icmp eq i8 %143, 58
-  %145 = select i1 %144, i64 %139, i64 0
-  br label %146
+139:
+  %140 = phi ptr [ %99, %133 ], [ %138, %137 ]
+  %141 = phi i1 [ %135, %133 ], [ %149, %137 ]
+  %142 = select i1 %141, ptr %140, ptr @.str
+  %143 = call ptr @strchr(ptr %142, i32 10)
+  %144 = icmp eq ptr %143, null
+  br i1 %144, label %158, label %154
 
-146:
-  %147 = phi i64 [ 0, %137 ], [ %145, %141 ], [ 0, %135 ]
-  %148 = getelementptr inbounds nuw i8, ptr %130, i64 1
-  br label %129
-
-149:
-  br i1 %133, label %181, label %150
-
-150:
-  %151 = icmp samesign ugt i64 %131, 1
-  %152 = icmp ne ptr %2, null
-  %153 = and i1 %152, %151
-  br i1 %153, label %162, label %156
+145:
+  %146 = phi ptr [ %150, %145 ], [ %99, %133 ]
+  %147 = phi i64 [ %151, %145 ], [ 1, %133 ]
+  %148 = call ptr @strchr(ptr %146, i32 10)
+  %149 = icmp ne ptr %148, null
+  %150 = getelementptr inbounds nuw i8, ptr %148, i64 1
+  %151 = add nuw nsw i64 %147, 1
+  %152 = icmp slt i64 %151, %114
+  %153 = select i1 %152, i1 %149, i1 false
+  br i1 %153, label %145, label %137
 
 154:
-  %155 = select i1 %166, ptr %167, ptr null
-  br label %156
+  %155 = ptrtoint ptr %143 to i64
+  %156 = ptrtoint ptr %142 to i64
+  %157 = sub i64 %155, %156
+  br label %160
 
-156:
-  %157 = phi ptr [ %2, %150 ], [ %155, %154 ]
-  %158 = phi i1 [ %152, %150 ], [ %166, %154 ]
-  %159 = select i1 %158, ptr %157, ptr @.str
-  %160 = call ptr @strchr(ptr %159, i32 10)
-  %161 = icmp eq ptr %160, null
-  br i1 %161, label %175, label %171
+158:
+  %159 = call i64 @strlen(ptr %142)
+  br label %160
 
-162:
-  %163 = phi ptr [ %167, %162 ], [ %2, %150 ]
-  %164 = phi i64 [ %168, %162 ], [ 1, %150 ]
-  %165 = call ptr @strchr(ptr %163, i32 10)
-  %166 = icmp ne ptr %165, null
-  %167 = getelementptr inbounds nuw i8, ptr %165, i64 1
-  %168 = add nuw nsw i64 %164, 1
-  %169 = icmp slt i64 %168, %131
-  %170 = select i1 %169, i1 %166, i1 false
-  br i1 %170, label %162, label %154
+160:
+  %161 = phi i64 [ %157, %154 ], [ %159, %158 ]
+  %162 = call i64 @llvm.smin.i64(i64 %161, i64 500)
+  %163 = trunc i64 %162 to i32
+  br label %164
 
-171:
-  %172 = ptrtoint ptr %160 to i64
-  %173 = ptrtoint ptr %159 to i64
-  %174 = sub i64 %172, %173
-  br label %177
-
-175:
-  %176 = call i64 @strlen(ptr %159)
-  br label %177
-
-177:
-  %178 = phi i64 [ %174, %171 ], [ %176, %175 ]
-  %179 = call i64 @llvm.smin.i64(i64 %178, i64 500)
-  %180 = trunc i64 %179 to i32
-  br label %181
-
-181:
-  %182 = phi i64 [ %131, %177 ], [ 0, %149 ], [ 0, %126 ]
-  %183 = phi i32 [ %180, %177 ], [ 0, %149 ], [ 0, %126 ]
-  %184 = phi ptr [ %159, %177 ], [ @.str, %149 ], [ @.str, %126 ]
-  %185 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %7, i64 4096, ptr @.str.65, i64 %182, i32 %183, ptr %184, ptr %117)
+164:
+  %165 = phi i64 [ %114, %160 ], [ 0, %132 ], [ 0, %109 ]
+  %166 = phi i32 [ %163, %160 ], [ 0, %132 ], [ 0, %109 ]
+  %167 = phi ptr [ %142, %160 ], [ @.str, %132 ], [ @.str, %109 ]
+  %168 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %7, i64 4096, ptr @.str.66, i64 %165, i32 %166, ptr %167, ptr %100)
   call fastcc void @report(ptr @.str.4, ptr %7)
-  call void @free(ptr %94)
-  %186 = getelementptr inbounds nuw i8, ptr %0, i64 672
-  %187 = load ptr, ptr %186, align 8
-  %188 = load ptr, ptr %4, align 8
-  %189 = call i32 %187(ptr %188)
-  br label %190
+  call void @free(ptr %74)
+  %169 = getelementptr inbounds nuw i8, ptr %0, i64 672
+  %170 = load ptr, ptr %169, align 8
+  %171 = load ptr, ptr %4, align 8
+  %172 = call i32 %170(ptr %171)
+  br label %173
 
-190:
-  %191 = phi i32 [ -1, %70 ], [ -1, %181 ], [ 0, %73 ]
-  br label %192
-
-192:
-  %193 = phi i32 [ %191, %190 ], [ -1, %22 ]
-  ret i32 %193
+173:
+  %174 = phi i32 [ -1, %36 ], [ -1, %164 ], [ 0, %51 ]
+  ret i32 %174
 }
 
 define internal i32 @opencl_find(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
@@ -3790,8 +3756,8 @@ define internal i32 @opencl_find(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   br label %25
 
 25:
-  %26 = phi ptr [ @.str.128, %15 ], [ %24, %18 ]
-  %27 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %7, i64 4096, ptr @.str.66, ptr %3, ptr %26)
+  %26 = phi ptr [ @.str.129, %15 ], [ %24, %18 ]
+  %27 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %7, i64 4096, ptr @.str.67, ptr %3, ptr %26)
   call fastcc void @report(ptr @.str.4, ptr %7)
   br label %28
 
@@ -3947,7 +3913,7 @@ define internal i32 @opencl_launch(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   %96 = load i64, ptr %37, align 8
   %97 = sub i64 %36, %96
   %98 = lshr i64 %93, 3
-  %99 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %11, i64 4096, ptr @.str.67, ptr %94, i32 %95, i64 %97, i64 %98)
+  %99 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %11, i64 4096, ptr @.str.68, ptr %94, i32 %95, i64 %97, i64 %98)
   call fastcc void @report(ptr @.str.4, ptr %11)
   br label %115
 
@@ -4287,13 +4253,11 @@ declare ptr @dlopen(ptr, i32)
 
 declare ptr @dlsym(ptr, ptr)
 
-declare i64 @strlen(ptr)
-
-declare ptr @memmove(ptr, ptr, i64)
-
 declare ptr @strstr(ptr, ptr)
 
 declare i64 @strtol(ptr, ptr, i32)
+
+declare i64 @strlen(ptr)
 
 define internal fastcc i64 @number_of(i8 %0, ptr %1, ptr %2) unnamed_addr {
   %4 = alloca double, align 8
@@ -4393,7 +4357,7 @@ define internal fastcc void @report_launch(ptr %0, i32 %1, ptr %2, ptr %3, ptr %
   br i1 %45, label %46, label %48
 
 46:
-  %47 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %11, i64 200, ptr @.str.68, i64 %44, i64 %28)
+  %47 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %11, i64 200, ptr @.str.69, i64 %44, i64 %28)
   br label %59
 
 48:
@@ -4401,7 +4365,7 @@ define internal fastcc void @report_launch(ptr %0, i32 %1, ptr %2, ptr %3, ptr %
   br i1 %49, label %50, label %52
 
 50:
-  %51 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %11, i64 200, ptr @.str.69, i64 %24, i64 %31)
+  %51 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %11, i64 200, ptr @.str.70, i64 %24, i64 %31)
   br label %59
 
 52:
@@ -4412,7 +4376,7 @@ define internal fastcc void @report_launch(ptr %0, i32 %1, ptr %2, ptr %3, ptr %
   br i1 %56, label %57, label %59
 
 57:
-  %58 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %11, i64 200, ptr @.str.70, i64 %24, i64 %53)
+  %58 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %11, i64 200, ptr @.str.71, i64 %24, i64 %53)
   br label %59
 
 59:
@@ -4444,8 +4408,8 @@ define internal fastcc void @report_launch(ptr %0, i32 %1, ptr %2, ptr %3, ptr %
   br label %81
 
 81:
-  %82 = phi ptr [ @.str.128, %71 ], [ %80, %74 ]
-  %83 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 4096, ptr @.str.71, ptr %60, i64 %62, i64 %64, i64 %66, i64 %67, i64 %68, i64 %69, ptr %4, ptr %82, i32 %5, ptr %11)
+  %82 = phi ptr [ @.str.129, %71 ], [ %80, %74 ]
+  %83 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 4096, ptr @.str.72, ptr %60, i64 %62, i64 %64, i64 %66, i64 %67, i64 %68, i64 %69, ptr %4, ptr %82, i32 %5, ptr %11)
   call fastcc void @report(ptr @.str.4, ptr %12)
   ret void
 }
@@ -4472,7 +4436,7 @@ define internal void @cuda_load(ptr %0, ptr %1) {
 
 16:
   %17 = getelementptr inbounds nuw i8, ptr %0, i64 8
-  %18 = tail call i32 (ptr, i64, ptr, ...) @snprintf(ptr %17, i64 512, ptr @.str.74)
+  %18 = tail call i32 (ptr, i64, ptr, ...) @snprintf(ptr %17, i64 512, ptr @.str.75)
   br label %83
 
 19:
@@ -4508,7 +4472,7 @@ define internal void @cuda_load(ptr %0, ptr %1) {
 
 37:
   %38 = getelementptr inbounds nuw i8, ptr %0, i64 8
-  %39 = tail call i32 (ptr, i64, ptr, ...) @snprintf(ptr %38, i64 512, ptr @.str.75, ptr %25)
+  %39 = tail call i32 (ptr, i64, ptr, ...) @snprintf(ptr %38, i64 512, ptr @.str.76, ptr %25)
   br label %83
 
 40:
@@ -4537,8 +4501,8 @@ define internal void @cuda_load(ptr %0, ptr %1) {
   %57 = getelementptr inbounds nuw i8, ptr %0, i64 8
   %58 = load ptr, ptr %4, align 8
   %59 = icmp eq ptr %58, null
-  %60 = select i1 %59, ptr @.str.77, ptr %58
-  %61 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %57, i64 512, ptr @.str.76, ptr %60, i32 %53)
+  %60 = select i1 %59, ptr @.str.78, ptr %58
+  %61 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %57, i64 512, ptr @.str.77, ptr %60, i32 %53)
   br label %82
 
 62:
@@ -4594,7 +4558,7 @@ define internal i32 @cuda_open(ptr %0, i32 %1) {
   br i1 %14, label %16, label %15
 
 15:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.88, i32 %13)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.89, i32 %13)
   br label %16
 
 16:
@@ -4616,7 +4580,7 @@ define internal i32 @cuda_allocate(ptr %0, ptr %1) {
   br i1 %12, label %14, label %13
 
 13:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.89, i32 %11)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.90, i32 %11)
   br label %22
 
 14:
@@ -4631,7 +4595,7 @@ define internal i32 @cuda_allocate(ptr %0, ptr %1) {
   ]
 
 20:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.113, i32 %19)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.114, i32 %19)
   br label %22
 
 21:
@@ -4668,7 +4632,7 @@ define internal i32 @cuda_device_of(ptr %0, i64 %1, ptr %2) {
   br i1 %8, label %11, label %9
 
 9:
-  %10 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %4, i64 4096, ptr @.str.114, i64 %1)
+  %10 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %4, i64 4096, ptr @.str.115, i64 %1)
   call fastcc void @report(ptr @.str.4, ptr %4)
   br label %11
 
@@ -4689,7 +4653,7 @@ define internal i32 @cuda_copy(ptr %0, i32 %1, ptr %2, ptr byval(%struct.Place) 
   br i1 %14, label %16, label %15
 
 15:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.89, i32 %13)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.90, i32 %13)
   br label %57
 
 16:
@@ -4709,7 +4673,7 @@ define internal i32 @cuda_copy(ptr %0, i32 %1, ptr %2, ptr byval(%struct.Place) 
   br i1 %27, label %51, label %28
 
 28:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.94, i32 %26)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.95, i32 %26)
   br label %57
 
 29:
@@ -4729,7 +4693,7 @@ define internal i32 @cuda_copy(ptr %0, i32 %1, ptr %2, ptr byval(%struct.Place) 
   br i1 %40, label %51, label %41
 
 41:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.95, i32 %39)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.96, i32 %39)
   br label %57
 
 42:
@@ -4743,7 +4707,7 @@ define internal i32 @cuda_copy(ptr %0, i32 %1, ptr %2, ptr byval(%struct.Place) 
   br i1 %49, label %57, label %50
 
 50:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.96, i32 %48)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.97, i32 %48)
   br label %57
 
 51:
@@ -4754,7 +4718,7 @@ define internal i32 @cuda_copy(ptr %0, i32 %1, ptr %2, ptr byval(%struct.Place) 
   br i1 %55, label %57, label %56
 
 56:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.100, i32 %54)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.101, i32 %54)
   br label %57
 
 57:
@@ -4774,7 +4738,7 @@ define internal i32 @cuda_synchronize(ptr %0, i32 %1, ptr %2) {
   br i1 %11, label %13, label %12
 
 12:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.89, i32 %10)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.90, i32 %10)
   br label %27
 
 13:
@@ -4789,7 +4753,7 @@ define internal i32 @cuda_synchronize(ptr %0, i32 %1, ptr %2) {
   br i1 %19, label %27, label %20
 
 20:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.100, i32 %18)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.101, i32 %18)
   br label %27
 
 21:
@@ -4800,7 +4764,7 @@ define internal i32 @cuda_synchronize(ptr %0, i32 %1, ptr %2) {
   br i1 %25, label %27, label %26
 
 26:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.90, i32 %24)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.91, i32 %24)
   br label %27
 
 27:
@@ -4820,7 +4784,7 @@ define internal i32 @cuda_create_stream(ptr %0, i32 %1, ptr %2) {
   br i1 %11, label %13, label %12
 
 12:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.89, i32 %10)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.90, i32 %10)
   br label %19
 
 13:
@@ -4831,7 +4795,7 @@ define internal i32 @cuda_create_stream(ptr %0, i32 %1, ptr %2) {
   br i1 %17, label %19, label %18
 
 18:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.98, i32 %16)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.99, i32 %16)
   br label %19
 
 19:
@@ -4851,7 +4815,7 @@ define internal i32 @cuda_destroy_stream(ptr %0, i32 %1, ptr %2) {
   br i1 %11, label %13, label %12
 
 12:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.89, i32 %10)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.90, i32 %10)
   br label %19
 
 13:
@@ -4862,7 +4826,7 @@ define internal i32 @cuda_destroy_stream(ptr %0, i32 %1, ptr %2) {
   br i1 %17, label %19, label %18
 
 18:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.99, i32 %16)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.100, i32 %16)
   br label %19
 
 19:
@@ -4884,7 +4848,7 @@ define internal i32 @cuda_wait(ptr %0, i32 %1, ptr %2, ptr %3) {
   br i1 %13, label %15, label %14
 
 14:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.89, i32 %12)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.90, i32 %12)
   br label %41
 
 15:
@@ -4895,7 +4859,7 @@ define internal i32 @cuda_wait(ptr %0, i32 %1, ptr %2, ptr %3) {
   br i1 %19, label %21, label %20
 
 20:
-  call fastcc void @report_cuda(ptr %0, ptr @.str.102, i32 %18)
+  call fastcc void @report_cuda(ptr %0, ptr @.str.103, i32 %18)
   br label %41
 
 21:
@@ -4907,7 +4871,7 @@ define internal i32 @cuda_wait(ptr %0, i32 %1, ptr %2, ptr %3) {
   br i1 %26, label %28, label %27
 
 27:
-  call fastcc void @report_cuda(ptr %0, ptr @.str.103, i32 %25)
+  call fastcc void @report_cuda(ptr %0, ptr @.str.104, i32 %25)
   br label %35
 
 28:
@@ -4919,7 +4883,7 @@ define internal i32 @cuda_wait(ptr %0, i32 %1, ptr %2, ptr %3) {
   br i1 %33, label %35, label %34
 
 34:
-  call fastcc void @report_cuda(ptr %0, ptr @.str.101, i32 %32)
+  call fastcc void @report_cuda(ptr %0, ptr @.str.102, i32 %32)
   br label %35
 
 35:
@@ -4947,7 +4911,7 @@ define internal i32 @cuda_record(ptr %0, i32 %1, ptr %2, ptr %3) {
   br i1 %12, label %14, label %13
 
 13:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.89, i32 %11)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.90, i32 %11)
   br label %27
 
 14:
@@ -4958,7 +4922,7 @@ define internal i32 @cuda_record(ptr %0, i32 %1, ptr %2, ptr %3) {
   br i1 %18, label %20, label %19
 
 19:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.102, i32 %17)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.103, i32 %17)
   br label %27
 
 20:
@@ -4970,7 +4934,7 @@ define internal i32 @cuda_record(ptr %0, i32 %1, ptr %2, ptr %3) {
   br i1 %25, label %27, label %26
 
 26:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.103, i32 %24)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.104, i32 %24)
   br label %27
 
 27:
@@ -4992,7 +4956,7 @@ define internal i32 @cuda_elapsed(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   br i1 %14, label %16, label %15
 
 15:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.89, i32 %13)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.90, i32 %13)
   br label %39
 
 16:
@@ -5003,7 +4967,7 @@ define internal i32 @cuda_elapsed(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   br i1 %20, label %22, label %21
 
 21:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.104, i32 %19)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.105, i32 %19)
   br label %28
 
 22:
@@ -5014,7 +4978,7 @@ define internal i32 @cuda_elapsed(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   br i1 %26, label %28, label %27
 
 27:
-  call fastcc void @report_cuda(ptr %0, ptr @.str.105, i32 %25)
+  call fastcc void @report_cuda(ptr %0, ptr @.str.106, i32 %25)
   br label %28
 
 28:
@@ -5080,7 +5044,7 @@ define internal i32 @cuda_build(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   %37 = sext i32 %36 to i64
   %38 = getelementptr inbounds nuw i8, ptr %8, i64 40
   store i64 %37, ptr %38, align 8
-  %39 = call fastcc i32 @call_host(ptr @.str.116, ptr %8, i32 3, ptr %9)
+  %39 = call fastcc i32 @call_host(ptr @.str.117, ptr %8, i32 3, ptr %9)
   switch i32 %39, label %57 [
     i32 0, label %40
     i32 -3, label %43
@@ -5097,7 +5061,7 @@ define internal i32 @cuda_build(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   br i1 %45, label %46, label %48
 
 46:
-  %47 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %10, i64 4096, ptr @.str.117)
+  %47 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %10, i64 4096, ptr @.str.118)
   call fastcc void @report(ptr @.str.4, ptr %10)
   br label %76
 
@@ -5116,7 +5080,7 @@ define internal i32 @cuda_build(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   br label %76
 
 58:
-  call fastcc void @report_cuda(ptr %0, ptr @.str.89, i32 %55)
+  call fastcc void @report_cuda(ptr %0, ptr @.str.90, i32 %55)
   br label %76
 
 59:
@@ -5140,8 +5104,8 @@ define internal i32 @cuda_build(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   store i8 0, ptr %69, align 1
   %70 = load ptr, ptr %14, align 8
   %71 = icmp eq ptr %70, null
-  %72 = select i1 %71, ptr @.str.77, ptr %70
-  %73 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %15, i64 4096, ptr @.str.115, ptr %72, i32 %63, ptr %11)
+  %72 = select i1 %71, ptr @.str.78, ptr %70
+  %73 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %15, i64 4096, ptr @.str.116, ptr %72, i32 %63, ptr %11)
   call fastcc void @report(ptr @.str.4, ptr %15)
   br label %74
 
@@ -5166,7 +5130,7 @@ define internal i32 @cuda_find(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   br i1 %13, label %15, label %14
 
 14:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.89, i32 %12)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.90, i32 %12)
   br label %21
 
 15:
@@ -5177,7 +5141,7 @@ define internal i32 @cuda_find(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   br i1 %19, label %21, label %20
 
 20:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.108, i32 %18)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.109, i32 %18)
   br label %21
 
 21:
@@ -5207,7 +5171,7 @@ define internal i32 @cuda_launch(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
   br label %23
 
 22:
-  tail call fastcc void @report_cuda(ptr %0, ptr @.str.89, i32 %16)
+  tail call fastcc void @report_cuda(ptr %0, ptr @.str.90, i32 %16)
   br label %101
 
 23:
@@ -5225,7 +5189,7 @@ define internal i32 @cuda_launch(ptr %0, i32 %1, ptr %2, ptr %3, ptr %4) {
 
 29:
   %30 = load ptr, ptr %4, align 8
-  %31 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %8, i64 4096, ptr @.str.118, ptr %30)
+  %31 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %8, i64 4096, ptr @.str.119, ptr %30)
   call fastcc void @report(ptr @.str.4, ptr %8)
   br label %101
 
@@ -5473,11 +5437,11 @@ define internal fastcc void @report_cuda(ptr %0, ptr %1, i32 %2) unnamed_addr {
   %12 = call i32 %11(i32 %2, ptr %5)
   %13 = load ptr, ptr %4, align 8
   %14 = icmp eq ptr %13, null
-  %15 = select i1 %14, ptr @.str.77, ptr %13
+  %15 = select i1 %14, ptr @.str.78, ptr %13
   %16 = load ptr, ptr %5, align 8
   %17 = icmp eq ptr %16, null
   %18 = select i1 %17, ptr @.str, ptr %16
-  %19 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %6, i64 4096, ptr @.str.112, ptr %1, ptr %15, i32 %2, ptr %18)
+  %19 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %6, i64 4096, ptr @.str.113, ptr %1, ptr %15, i32 %2, ptr %18)
   call fastcc void @report(ptr @.str.4, ptr %6)
   ret void
 }
@@ -5575,7 +5539,7 @@ define internal fastcc void @report_start(ptr %0, i32 %1, ptr %2, ptr %3, i32 %4
   %80 = getelementptr inbounds nuw i8, ptr @report_start.LETTERS, i64 %57
   %81 = load i8, ptr %80, align 1
   %82 = sext i8 %81 to i32
-  %83 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 200, ptr @.str.119, i64 %77, i32 %82, i64 %66)
+  %83 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 200, ptr @.str.120, i64 %77, i32 %82, i64 %66)
   br label %93
 
 84:
@@ -5588,7 +5552,7 @@ define internal fastcc void @report_start(ptr %0, i32 %1, ptr %2, ptr %3, i32 %4
   %89 = getelementptr inbounds nuw i8, ptr @report_start.LETTERS, i64 %57
   %90 = load i8, ptr %89, align 1
   %91 = sext i8 %90 to i32
-  %92 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 200, ptr @.str.120, i64 %86, i32 %91, i64 %75)
+  %92 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 200, ptr @.str.121, i64 %86, i32 %91, i64 %75)
   br label %93
 
 93:
@@ -5597,7 +5561,7 @@ define internal fastcc void @report_start(ptr %0, i32 %1, ptr %2, ptr %3, i32 %4
   br i1 %95, label %50, label %56
 
 96:
-  %97 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 200, ptr @.str.69, i64 %52, i64 %53)
+  %97 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 200, ptr @.str.70, i64 %52, i64 %53)
   br label %115
 
 98:
@@ -5610,7 +5574,7 @@ define internal fastcc void @report_start(ptr %0, i32 %1, ptr %2, ptr %3, i32 %4
   br i1 %104, label %105, label %107
 
 105:
-  %106 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 200, ptr @.str.68, i64 %103, i64 %54)
+  %106 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 200, ptr @.str.69, i64 %103, i64 %54)
   br label %115
 
 107:
@@ -5622,7 +5586,7 @@ define internal fastcc void @report_start(ptr %0, i32 %1, ptr %2, ptr %3, i32 %4
   br i1 %112, label %113, label %115
 
 113:
-  %114 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 200, ptr @.str.121, i64 %52, i32 %108)
+  %114 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %12, i64 200, ptr @.str.122, i64 %52, i32 %108)
   br label %115
 
 115:
@@ -5637,11 +5601,11 @@ define internal fastcc void @report_start(ptr %0, i32 %1, ptr %2, ptr %3, i32 %4
   %124 = load i64, ptr %26, align 8
   %125 = load ptr, ptr %10, align 8
   %126 = icmp eq ptr %125, null
-  %127 = select i1 %126, ptr @.str.77, ptr %125
+  %127 = select i1 %126, ptr @.str.78, ptr %125
   %128 = load ptr, ptr %11, align 8
   %129 = icmp eq ptr %128, null
   %130 = select i1 %129, ptr @.str, ptr %128
-  %131 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %15, i64 4096, ptr @.str.122, ptr %116, i64 %117, i64 %119, i64 %121, i64 %122, i64 %123, i64 %124, ptr %127, i32 %4, ptr %130, ptr %12)
+  %131 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %15, i64 4096, ptr @.str.123, ptr %116, i64 %117, i64 %119, i64 %121, i64 %122, i64 %123, i64 %124, ptr %127, i32 %4, ptr %130, ptr %12)
   call fastcc void @report(ptr @.str.4, ptr %15)
   ret void
 }
@@ -5703,6 +5667,8 @@ define internal fastcc void @drop(ptr %0, ptr %1, ptr %2) unnamed_addr {
   tail call void @free(ptr %2)
   ret void
 }
+
+declare ptr @memmove(ptr, ptr, i64)
 
 declare ptr @realloc(ptr, i64)
 

@@ -208,6 +208,65 @@ def rows_of_a_block() -> Program:
     return Program(named(sch.mod["main"], "rows_of_a_block"), func)
 
 
+@program
+def sums_of_some_loops() -> Program:
+    """Sums to which some iterations of the loop around add nothing."""
+
+    @T.prim_func
+    def sums_of_some_loops(A: T.Buffer((3, 4), "float32"), B: T.Buffer((2, 3), "float32")):
+        for _ in T.thread_binding(1, thread="threadIdx.x"):
+            for i in range(3):
+                for half in range(2):
+                    B[half, i] = T.float32(0)
+                    for k in range(2):
+                        if half < 1:
+                            B[half, i] = B[half, i] + A[i, half * 2 + k]
+
+    return Program(sums_of_some_loops.with_attr("tir.noalias", True))
+
+
+@program
+def barriers_in_some_loops() -> Program:
+    """Threads that wait for each other in a few iterations of the loops around."""
+
+    @T.prim_func
+    def barriers_in_some_loops(A: T.Buffer((2, 12), "float32"), B: T.Buffer((2, 4), "float32")):
+        for y in T.thread_binding(2, thread="threadIdx.y"):
+            for x in T.thread_binding(4, thread="threadIdx.z"):
+                B[y, x] = T.float32(1)
+            for k, i, j, x in T.grid(3, 3, 4, 4):
+                if j * 3 + i < 1 and j < 1:
+                    B[y, x] = B[y, x] + A[y, x * 3 + k]
+
+    return Program(barriers_in_some_loops.with_attr("tir.noalias", True))
+
+
+@program
+def decided_by_shared_memory() -> Program:
+    """Memory that decides what threads do, and that they change then."""
+
+    @T.prim_func
+    def decided_by_shared_memory(A: T.Buffer((4, 8), "int32"), B: T.Buffer((4, 8), "int32")):
+        for b in T.thread_binding(4, thread="blockIdx.x"):
+            memory = T.allocate([8], "int32", "shared")
+            row = T.Buffer((8,), "int32", data=memory, scope="shared")
+            for t in T.thread_binding(8, thread="threadIdx.x"):
+                row[t] = A[b, t]
+            if row[0] < 0:
+                for t in T.thread_binding(8, thread="threadIdx.x"):
+                    row[t] = 0 - row[t]
+            for _ in range(row[0]):
+                for t in T.thread_binding(8, thread="threadIdx.x"):
+                    row[t] = row[t] + 1
+            while row[0] > 1:
+                for t in T.thread_binding(8, thread="threadIdx.x"):
+                    row[t] = row[t] - 1
+            for t in T.thread_binding(8, thread="threadIdx.x"):
+                B[b, t] = row[t]
+
+    return Program(decided_by_shared_memory)
+
+
 def elementwise(name: str, *columns: Any) -> Program:
     """A program of which each output is computed element by element.
 

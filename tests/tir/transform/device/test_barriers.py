@@ -91,6 +91,52 @@ def test_a_condition_for_all_threads_may_have_a_barrier_inside():
     assert lines(kernel)[1:] == ["cells[i] = A[i]", "barrier", "B[i] = cells[31 - i]"]
 
 
+def test_what_decides_for_all_threads_is_loaded_before_it_changes():
+    @T.prim_func
+    def kernel(A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")):
+        shared = T.allocate([8], "int32", "shared")
+        cells = T.Buffer((8,), "int32", data=shared, scope="shared")
+        for i in T.thread_binding(8, thread="threadIdx.x"):
+            cells[i] = A[i]
+            if cells[0] > 3:
+                cells[i] = cells[i] + 1
+            for _k in range(cells[1]):
+                cells[i] = cells[i] + 2
+            while cells[2] > 3:
+                cells[i] = cells[i] - 3
+            B[i] = cells[i]
+
+    assert lines(kernel) == [
+        "cells[i] = A[i]", "barrier",
+        "if cells[0] > 3:", "barrier", "cells[i] = cells[i] + 1", "barrier",
+        "for _k in range(cells[1]):", "barrier", "cells[i] = cells[i] + 2", "barrier",
+        "while cells[2] > 3:", "barrier", "cells[i] = cells[i] - 3", "barrier",
+        "B[i] = cells[i]",
+    ]  # fmt: skip
+
+
+def test_what_decides_for_some_threads_may_not_change():
+    @T.prim_func
+    def branch(A: T.Buffer((8,), "int32")):
+        shared = T.allocate([8], "int32", "shared")
+        cells = T.Buffer((8,), "int32", data=shared, scope="shared")
+        for i in T.thread_binding(8, thread="threadIdx.x"):
+            if cells[0] > i:
+                cells[i] = A[i]
+
+    @T.prim_func
+    def loop(A: T.Buffer((8,), "int32")):
+        shared = T.allocate([8], "int32", "shared")
+        cells = T.Buffer((8,), "int32", data=shared, scope="shared")
+        for i in T.thread_binding(8, thread="threadIdx.x"):
+            for _k in range(cells[0], cells[0] + i):
+                cells[i] = A[i]
+
+    for kernel in (branch, loop):
+        with pytest.raises(LoweringError, match="threads would have to wait for each other"):
+            lines(kernel)
+
+
 def test_a_loop_that_may_have_no_iteration_is_no_barrier():
     @T.prim_func
     def kernel(A: T.Buffer((32,), "float32"), B: T.Buffer((32,), "float32"), n: T.int32):

@@ -133,3 +133,19 @@ def test_memory_that_a_pointer_points_to_stays_and_the_loop_is_around_all():
     loop = inject_virtual_threads(before).body
     assert loop.kind is ForKind.UNROLLED
     assert [list(map(int, stmt.extents)) for stmt in allocations(loop)] == [[1]]
+
+
+def test_virtual_threads_that_change_the_same_element_run_one_after_the_other():
+    @T.prim_func
+    def before(A: T.Buffer((6,), "int32"), B: T.Buffer((1,), "int32")):
+        for v in T.thread_binding(6, thread="vthread.x"):
+            B[0] = 0
+            B[0] = B[0] + A[v]
+
+    @T.prim_func
+    def after(A: T.Buffer((6,), "int32"), B: T.Buffer((1,), "int32")):
+        for v in T.unroll(6):
+            B[0] = 0
+            B[0] = B[0] + A[v]
+
+    check(before, after)

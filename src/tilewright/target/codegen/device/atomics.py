@@ -14,7 +14,6 @@ from tilewright.ir.expr import Call
 from tilewright.target.codegen.c.emitter import Text
 from tilewright.target.codegen.c.expressions import lvalue
 from tilewright.target.codegen.device.emitter import KernelEmitter, emits
-from tilewright.tir.buffer import storage_scope
 
 _CUDA_TYPES: Final = {"int64": "unsigned long long", "uint64": "unsigned long long"}
 _OPENCL: Final = {32: ("uint", "atomic_cmpxchg", ""), 64: ("ulong", "atom_cmpxchg", "64")}
@@ -51,9 +50,8 @@ WIDE: Final = "#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n"
 @emits("tir.atomic_add")
 def _atomic_add(emitter: KernelEmitter, call: Call) -> Text:
     load = call.args[0].args[0]  # type: ignore[attr-defined]
-    dtype, scope = call.dtype, storage_scope(load.buffer.data)
+    dtype, space = call.dtype, emitter.space_of(load.buffer.data)
     place, value = f"&{lvalue(emitter, load)}", emitter.code(call.args[1])
-    space = emitter.dialect.space_of(scope)
     if dtype.bits == 16:
         half = emitter.half_helper(dtype)
         if emitter.target == "cuda":

@@ -22,7 +22,6 @@ class Dialect(NamedTuple):
         constant: the qualifier of memory in kernels that nothing writes.
         helper: what the definition of a helper function begins with.
         indices: the index of a block or thread, by the tag of its axis.
-        kept: the qualifier of indices of blocks and threads in kernels with barriers.
         barrier: the statement in which all threads of a block meet.
         float_suffix: what the names of functions of float32 end with.
         shuffles: functions by which threads of a warp exchange values, by ``shuffle``,
@@ -55,7 +54,6 @@ class Dialect(NamedTuple):
     constant: str
     helper: str
     indices: Mapping[str, str]
-    kept: str
     barrier: str
     float_suffix: str
     shuffles: Mapping[str, str]
@@ -69,11 +67,6 @@ class Dialect(NamedTuple):
     copy_async: str
     helpers: Mapping[str, str]
     keywords: frozenset[str]
-
-    def space_of(self, scope: str) -> str:
-        """The qualifier of pointers to memory of a scope, with a space behind it."""
-        kind = scope.partition(".")[0]
-        return f"{self.spaces[kind]} " if self.spaces.get(kind) else ""
 
 
 _INTEGERS: Final = """\
@@ -210,11 +203,6 @@ OPENCL: Final = Dialect(
 #ifdef cl_khr_fp64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
-#ifdef POCL_DEVICE_ADDRESS_BITS  // PoCL 3 loses what threads compute from these before a barrier
-#define kept volatile
-#else
-#define kept const
-#endif
 """,
     kernel="__kernel __attribute__((reqd_work_group_size({shape}))) void",
     spaces={"global": "__global", "shared": "__local", "local": "__private", "warp": "__local"},
@@ -229,7 +217,6 @@ OPENCL: Final = Dialect(
         for kind, function in (("blockIdx", "get_group_id"), ("threadIdx", "get_local_id"))
         for number, letter in enumerate("xyz")
     },
-    kept="kept",
     barrier="barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)",
     float_suffix="",
     shuffles={},
@@ -244,7 +231,7 @@ OPENCL: Final = Dialect(
     helpers={"f16": _VLOAD_HALF},
     keywords=frozenset(
         """
-        kernel global local constant private half uchar ushort uint ulong barrier generic pipe kept
+        kernel global local constant private half uchar ushort uint ulong barrier generic pipe
         read_only write_only read_write image2d_t sampler_t event_t
         """.split()  # noqa: SIM905, a table of words reads best as words
     ),
@@ -277,7 +264,6 @@ CUDA: Final = Dialect(
         for kind in ("blockIdx", "threadIdx")
         for letter in "xyz"
     },
-    kept="const",
     barrier="__syncthreads()",
     float_suffix="f",
     shuffles={f"shuffle{kind}": f"__shfl{kind}_sync" for kind in ("", "_up", "_down")},

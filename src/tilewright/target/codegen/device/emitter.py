@@ -22,7 +22,6 @@ from tilewright.tir.function import PrimFunc
 from tilewright.tir.memory_owner import MemoryOwner, owner_of
 from tilewright.tir.numerics import KERNELS
 from tilewright.tir.stmt import Allocate, AllocateConst, AssertStmt, AttrStmt, Stmt
-from tilewright.tir.transform.device.barriers import has_barriers
 from tilewright.tir.transform.device.dynamic_memory import is_dynamic, size_of
 from tilewright.tir.transform.device.fragments import tile_alignments
 from tilewright.tir.transform.device.thread_axes import THREADS, Axis, axes_and_body, is_axis
@@ -68,7 +67,12 @@ class KernelEmitter(FunctionEmitter):
         return f"tw_round_{self.half_helper(dtype)}({name}{end}({floats}))"
 
     def pointer_type(self, pointer: Var, element: DType) -> str:
-        return f"{self.dialect.space_of(storage_scope(pointer))}{self.memory_type(element)}*"
+        return f"{self.space_of(pointer)}{self.memory_type(element)}*"
+
+    def space_of(self, pointer: Var) -> str:
+        """The qualifier of pointers to the memory of a pointer, with a space behind it."""
+        kind = storage_scope(pointer).partition(".")[0]
+        return f"{self.dialect.spaces[kind]} " if self.dialect.spaces.get(kind) else ""
 
     def part_of_memory(self, stmt: Allocate) -> str:
         """The address of the next part of the memory that the launch gives to a block."""
@@ -125,10 +129,9 @@ def write_kernel(name: str, func: PrimFunc, dialect: Dialect, helpers: dict[str,
     axes, body = axes_and_body(func.body)
     restrict = f" {dialect.restrict}" if func.attrs.get("tir.noalias", False) else ""
     parameters = ", ".join(_parameter(emitter, param, restrict) for param in func.params)
-    qualifier = dialect.kept if has_barriers(body) else "const"
     for axis in axes:
         extent = f" of {axis.extent.value}" if isinstance(axis.extent, IntImm) else ""
-        line = f"{qualifier} {value_type(axis.var.dtype)} {emitter.names.define(axis.var)}"
+        line = f"const {value_type(axis.var.dtype)} {emitter.names.define(axis.var)}"
         emitter.line(
             f"{line} = {dialect.indices[axis.tag]};{f'  // {extent[1:]}' if extent else ''}"
         )

@@ -17,7 +17,7 @@ from tilewright.target.codegen.c.expressions import lvalue
 from tilewright.target.codegen.c.integers import plain
 from tilewright.target.codegen.c.types import HALVES
 from tilewright.target.codegen.device.emitter import KernelEmitter, emits
-from tilewright.tir.buffer import BufferLoad, storage_scope
+from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.stmt import BufferStore, LetStmt
 
 LANES: Final = "0123456789abcdef"
@@ -52,7 +52,7 @@ def lane_name(lanes: int, number: int) -> str:
 def _place(emitter: KernelEmitter, access: Any, dtype: DType) -> str:
     """The vector at the address of the first of its elements."""
     first = access.replace(indices=(access.indices[0].base,))
-    space = emitter.dialect.space_of(storage_scope(access.buffer.data))
+    space = emitter.space_of(access.buffer.data)
     return f"*({space}{vector_type(emitter, dtype)}*)&{lvalue(emitter, first)}"
 
 

@@ -74,11 +74,6 @@ def insert_barriers(func: PrimFunc) -> PrimFunc:
     return func.with_body(_Kernels()(func.body))
 
 
-def has_barriers(body: Stmt) -> bool:
-    """Whether threads wait for each other somewhere in a kernel."""
-    return any(is_barrier(node) for node in walk(body))
-
-
 def is_barrier(node: Node) -> bool:
     """Whether a node is the call that lets the threads of a block wait for each other."""
     return isinstance(node, Call) and getattr(node.op, "name", "") == SYNC
@@ -155,6 +150,8 @@ class _Barriers:
             return self._loop(stmt)
         if isinstance(stmt, IfThenElse) and not self._varies(stmt.condition):
             return self._branches(stmt)
+        if isinstance(stmt, While) and not self._varies(stmt.condition):
+            return self._while(stmt)
         if isinstance(stmt, Evaluate) and is_barrier(stmt.value):
             return _Scan(stmt, (), (), True)
         return self._together(stmt)
@@ -169,6 +166,7 @@ class _Barriers:
     def _together(self, stmt: Stmt) -> _Scan:
         """A statement in which no barrier can stand."""
         if isinstance(stmt, (IfThenElse, While)):
+            loaded = accesses_in(Evaluate(stmt.condition))
             outer, parts = (
                 self._conditions,
                 [stmt.body] if isinstance(stmt, While) else _cases(stmt),
@@ -177,7 +175,9 @@ class _Barriers:
                 self._require_whole_groups(stmt.condition, part)
                 if isinstance(stmt, IfThenElse):
                     self._conditions = (*outer, (stmt.condition, bool(number)))
-                if self._scan(part).stmt is not part:
+                scan = self._scan(part)
+                again = [*loaded, *scan.first] if isinstance(stmt, While) else []
+                if self._waits(part, scan, loaded, again):
                     raise KernelError(
                         "threads would have to wait for each other where only some of them come: "
                         f"under the condition {stmt.condition}",
@@ -187,6 +187,26 @@ class _Barriers:
             self._conditions = outer
         accesses = accesses_in(stmt)
         return _Scan(stmt, accesses, accesses, False)
+
+    def _waits(
+        self, stmt: Stmt, scan: _Scan, loaded: Sequence[Access], again: Sequence[Access]
+    ) -> bool:
+        """Whether threads have to wait for each other in a statement, or before it.
+
+        Args:
+            stmt: the statement.
+            scan: what is known of it.
+            loaded: what is loaded before it.
+            again: what its next execution accesses first, if it is in a loop.
+        """
+        needs_barrier = scan.stmt is not stmt
+        return needs_barrier or self._meet(loaded, scan.first) or self._meet(scan.last, again)
+
+    def _behind(self, loaded: Sequence[Access], scan: _Scan) -> _Scan:
+        """A statement behind loads of all threads that decide about it, or that it uses."""
+        if not self._meet(loaded, scan.first):
+            return scan
+        return _Scan(seq(_barrier(), scan.stmt), (), scan.last, True)
 
     def _sequence(self, stmt: SeqStmt) -> _Scan:
         parts: list[Stmt] = []
@@ -211,33 +231,32 @@ class _Barriers:
         scan = self._scan(stmt.body)
         loaded = accesses_in(Evaluate(stmt.value))
         first, last = ([a.inside(stmt) for a in found] for found in (scan.first, scan.last))
-        body, has_barrier = scan.stmt, scan.has_barrier
-        if self._meet(loaded, first):
-            body, has_barrier, first = seq(_barrier(), body), True, []
-        last = last if has_barrier else [*loaded, *last]
-        inside = _Scan(stmt, [*loaded, *first], last, has_barrier)
-        return self._around(stmt, inside, body=body)
+        scan = self._behind(loaded, _Scan(scan.stmt, first, last, scan.has_barrier))
+        last = scan.last if scan.has_barrier else [*loaded, *scan.last]
+        inside = _Scan(stmt, [*loaded, *scan.first], last, scan.has_barrier)
+        return self._around(stmt, inside, body=scan.stmt)
 
     def _loop(self, stmt: For) -> _Scan:
         if self._varies(stmt.min) or self._varies(stmt.extent):
             self._varying.add(stmt.loop_var)
             return self._loop_of_some(stmt)
         scan = self._scan(stmt.body)
-        first = [access.inside(stmt) for access in scan.first]
-        last = [access.inside(stmt) for access in scan.last]
+        loaded, first, last = _around_loop(stmt, scan)
         body, has_barrier = scan.stmt, scan.has_barrier
-        if self._meet(last, first):  # of another iteration
+        if self._meet([*loaded, *last], first):  # of this iteration, or of another one
             body, has_barrier, first = seq(_barrier(), body), True, []
         # A loop without iterations has no barrier.
-        runs = isinstance(stmt.extent, IntImm) and stmt.extent.value > 0
-        scan = _Scan(stmt, first, last, has_barrier and runs)
-        return self._around(stmt, scan, body=body)
+        has_barrier &= isinstance(stmt.extent, IntImm) and stmt.extent.value > 0
+        last = last if has_barrier else [*loaded, *last]
+        return self._around(stmt, _Scan(stmt, [*loaded, *first], last, has_barrier), body=body)
 
     def _loop_of_some(self, stmt: For) -> _Scan:
         """A loop to whose iterations not all threads come."""
         for bound in (stmt.min, stmt.extent):
             self._require_whole_groups(bound, stmt.body)
-        if self._scan(stmt.body).stmt is not stmt.body:
+        scan = self._scan(stmt.body)
+        loaded, first, last = _around_loop(stmt, scan)
+        if self._waits(stmt.body, _Scan(scan.stmt, first, last, False), loaded, first):
             raise KernelError(
                 f"threads would have to wait for each other in loop {stmt.loop_var.name}, which "
                 "has not as many iterations for all of them",
@@ -247,10 +266,20 @@ class _Barriers:
         accesses = accesses_in(stmt)
         return _Scan(stmt, accesses, accesses, False)
 
-    def _branches(self, stmt: IfThenElse) -> _Scan:
-        scans = [self._scan(part) for part in _cases(stmt)]
-        both = len(scans) == 2 and all(scan.has_barrier for scan in scans)
+    def _while(self, stmt: While) -> _Scan:
+        """A loop whose condition is the same for all threads."""
         loaded = accesses_in(Evaluate(stmt.condition))
+        scan = self._behind(loaded, self._scan(stmt.body))
+        body, last = scan.stmt, scan.last
+        if self._meet(last, [*loaded, *scan.first]):
+            body, last = seq(body, _barrier()), []
+        inside = _Scan(stmt, [*loaded, *scan.first], [*loaded, *last], False)
+        return self._around(stmt, inside, body=body)
+
+    def _branches(self, stmt: IfThenElse) -> _Scan:
+        loaded = accesses_in(Evaluate(stmt.condition))
+        scans = [self._behind(loaded, self._scan(part)) for part in _cases(stmt)]
+        both = len(scans) == 2 and all(scan.has_barrier for scan in scans)
         scan = _Scan(
             stmt,
             [*loaded, *_under(stmt, scans, "first")],
@@ -304,6 +333,13 @@ class _Barriers:
 
 def _cases(stmt: IfThenElse) -> list[Stmt]:
     return [stmt.then_case] if stmt.else_case is None else [stmt.then_case, stmt.else_case]
+
+
+def _around_loop(stmt: For, scan: _Scan) -> tuple[list[Access], list[Access], list[Access]]:
+    """What the bounds of a loop load, and the first and last accesses of its body, from outside."""
+    bounds = SeqStmt((Evaluate(stmt.min), Evaluate(stmt.extent)))
+    first, last = ([a.inside(stmt) for a in found] for found in (scan.first, scan.last))
+    return accesses_in(bounds), first, last
 
 
 def _under(stmt: IfThenElse, scans: Sequence[_Scan], part: str) -> list[Access]:

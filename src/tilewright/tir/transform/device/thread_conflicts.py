@@ -170,6 +170,12 @@ class ThreadConflicts:
         """
         return self._exists(first, second, BLOCKS, ()) is True
 
+    def certainly_along(self, axis: str, first: Access, second: Access) -> bool:
+        """Whether threads that differ along one axis only are known to access the same element,
+        one writing."""
+        others = [other.tag for other in self._axes if other.tag != axis]
+        return self._exists(first, second, (axis,), others) is True
+
     def threads_that_meet(self, first: Access, second: Access) -> str:
         """Two threads of one block that access the same element; empty if none are found."""
         return self._example(first, second, THREADS, BLOCKS)

@@ -8,7 +8,8 @@ Before::                                        After::
             shared[...] = A[...]                        for v in unroll(2):
             local[...] += shared[v * 4 + ...]               local[v, ...] += shared[v * 4 + ...]
 
-Virtual threads are independent, so that a statement of all of them may run before the next one.
+Virtual threads are independent, so that a statement of all of them may run before the next one;
+those that are known not to be run one after the other.
 What does not depend on the virtual thread is done once for all of them; memory in which they have
 something of their own gets a dimension. This is how threads with several rows or columns apart from
 each other avoid conflicts of memory banks, see the paper on TVM (OSDI 2018), section 4.4.
@@ -40,7 +41,16 @@ from tilewright.tir.stmt import (
 )
 from tilewright.tir.substitute import BufferRewriter, substitute
 from tilewright.tir.transform.building.statements import statements
-from tilewright.tir.transform.device.thread_axes import VIRTUAL, is_bound, tag_of
+from tilewright.tir.transform.device.thread_axes import (
+    VIRTUAL,
+    Axis,
+    axes_and_body,
+    is_axis,
+    is_bound,
+    tag_of,
+    with_body,
+)
+from tilewright.tir.transform.device.thread_conflicts import ThreadConflicts, accesses_in
 
 
 def inject_virtual_threads(func: PrimFunc) -> PrimFunc:
@@ -56,34 +66,72 @@ def is_virtual(stmt: Stmt) -> bool:
 
 
 class _Injection(Rewriter):
+    def __init__(self) -> None:
+        self._axes: tuple[Axis, ...] = ()
+
+    def AttrStmt(self, stmt: AttrStmt) -> Stmt:
+        if not is_axis(stmt):
+            return stmt.map_children(self)
+        axes, body = axes_and_body(stmt)
+        self._axes = tuple(axes)
+        changed = with_body(stmt, self(body))
+        self._axes = ()
+        return changed
+
     def For(self, loop: For) -> Stmt:
+        virtual = loop
         loop = loop.map_children(self)  # inner ones first
         if not is_virtual(loop):
             return loop
         serial = loop.replace(kind=ForKind.UNROLLED, thread_binding=None)
-        own = _own_memory(serial)
-        if not all(_is_compact(serial, memory) for memory in own):
+        stores = _dependent_stores(serial)
+        if not all(_is_compact(serial, memory) for memory in stores.own):
             return serial
-        body = _Widened(own, serial)(serial.body) if own else serial.body
-        return _inside(body, serial, own)
+        axis = Axis(tag_of(virtual), serial.loop_var, serial.extent)
+        if _meet(serial, stores.others, axis, self._axes):
+            return serial
+        body = _Widened(stores.own, serial)(serial.body) if stores.own else serial.body
+        return _inside(body, serial, stores.own)
 
 
-def _own_memory(loop: For) -> frozenset[Var]:
-    """The allocations in a loop in which virtual threads have different elements, or values."""
+def _dependent_stores(loop: For) -> _DependentStores:
+    """The memory in which virtual threads have different elements, or values."""
     own: frozenset[Var] = frozenset()
     while True:
         finder = _DependentStores(loop, own)
         finder.visit(loop.body)
         if finder.own == own:
-            return own
+            return finder
         own = finder.own
 
 
+def _meet(loop: For, memory: frozenset[Var], axis: Axis, axes: Sequence[Axis]) -> bool:
+    """Whether virtual threads are known to access the same element, one of them writing.
+
+    Args:
+        loop: over them.
+        memory: the memory that is looked at.
+        axis: of the virtual threads.
+        axes: those of the kernel.
+    """
+    found = [a for a in accesses_in(loop.body, private=True) if a.buffer.data in memory]
+    conflicts = ThreadConflicts((*axes, axis))
+    return any(
+        conflicts.certainly_along(axis.tag, first, second)
+        for number, first in enumerate(found)
+        for second in found[number:]
+    )
+
+
 class _DependentStores(Visitor):
-    """Finds the memory that is allocated in a loop and written depending on the virtual thread.
+    """Finds the memory that is written in a loop depending on the virtual thread.
 
     A store depends on it by its indices and its value, by the variables in them, and by the
     branches and loops around it, which say whether and how often it runs.
+
+    Attributes:
+        own: what is allocated in the loop.
+        others: what is allocated around it.
     """
 
     def __init__(self, loop: For, own: frozenset[Var]) -> None:
@@ -93,6 +141,7 @@ class _DependentStores(Visitor):
         """Those of definitions whose values depend on the virtual thread."""
         self._is_dependent = False
         self.own = own
+        self.others: frozenset[Var] = frozenset()
 
     def _depends(self, node: Stmt | Expr) -> bool:
         return _depends(node, self._loop, self._known) or any(
@@ -127,8 +176,11 @@ class _DependentStores(Visitor):
         self._under((stmt.condition,), stmt.then_case, stmt.else_case)
 
     def BufferStore(self, store: BufferStore) -> None:
-        if store.buffer.data in self._allocated and (self._is_dependent or self._depends(store)):
-            self.own |= {store.buffer.data}
+        if self._is_dependent or self._depends(store):
+            if store.buffer.data in self._allocated:
+                self.own |= {store.buffer.data}
+            else:
+                self.others |= {store.buffer.data}
 
     def Evaluate(self, stmt: Evaluate) -> None:
         # A call may write what it has a pointer to.
