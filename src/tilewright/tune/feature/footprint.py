@@ -9,13 +9,16 @@ walks over an image, overlap.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from math import gcd
 from typing import Any, NamedTuple
 
+from tilewright.arith.linear import LinearForm, Terms
+from tilewright.arith.quotients import Quotient, value_of
 from tilewright.tir.transform.machine import LINE_BYTES
-from tilewright.tune.feature.index_form import Anything, Quotient, Terms, value_at
+from tilewright.tune.feature.index_form import Anything
 
 
 class Level(NamedTuple):
@@ -69,18 +72,18 @@ def _usual_distance(level: Level, levels: Sequence[Level], terms: Terms) -> int:
     """The distance between neighbours along `level` that is found at most places."""
     found = []
     for part in (0, 1, 2, 3):
-        values = {loop: loop.extent * part // 4 for loop, _, _ in levels}
-        start = value_at(terms, 0, values)
+        values = defaultdict(int, {loop: loop.extent * part // 4 for loop, _, _ in levels})
+        start = value_of(LinearForm(terms, 0), values)
         values[level.loop] += level.unit
-        found.append(value_at(terms, 0, values) - start)
+        found.append(value_of(LinearForm(terms, 0), values) - start)
     return max(found, key=lambda stride: (found.count(stride), -abs(stride)))
 
 
 def _digit(key: Any) -> tuple[Any, int] | None:
     """The loop and the divisor of a quotient that is a digit of one loop."""
-    if key.__class__ is not Quotient or key.constant or len(key.terms) != 1:
+    if key.__class__ is not Quotient or key.form.constant or len(key.form.terms) != 1:
         return None
-    ((inner, coefficient),) = key.terms.items()
+    ((inner, coefficient),) = key.form.terms.items()
     if coefficient != 1 or inner.__class__ in (Quotient, Anything):
         return None
     return inner, key.divisor

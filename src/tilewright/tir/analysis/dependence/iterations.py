@@ -233,7 +233,7 @@ def _sum(expr: Expr, values: Mapping[Var, _Sum | None], bounds: Bounds) -> _Sum 
         if term in bounds:
             total[term] = total.get(term, 0) + factor
             continue
-        inner = values.get(term)  # type: ignore[call-overload]
+        inner = values.get(term)
         if inner is None and isinstance(term, (FloorDiv, FloorMod)):
             inner = _divided(term, values, bounds)
         if inner is None:
