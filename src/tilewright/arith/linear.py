@@ -131,6 +131,11 @@ class LinearForm(NamedTuple):
 ZERO = LinearForm({}, 0)
 
 
+def term(key: Any) -> LinearForm:
+    """The form that is one term."""
+    return LinearForm({key: 1}, 0)
+
+
 def nonzero(terms: Terms) -> Terms:
     """The terms but for those with coefficient 0."""
     if 0 not in terms.values():
