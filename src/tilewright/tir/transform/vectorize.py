@@ -41,7 +41,7 @@ from tilewright.tir.stmt import (
     seq,
 )
 from tilewright.tir.substitute import substitute, variables_of
-from tilewright.tir.transform.analysis.affine import difference, split
+from tilewright.tir.transform.analysis.affine import difference, stride_along
 from tilewright.tir.transform.analysis.ranges import conjuncts, without_likely
 from tilewright.tir.transform.analysis.vectorization import (
     Piece,
@@ -220,10 +220,10 @@ class LaneStatements(NodeMethods):
             return None
         if not self._varying.isdisjoint({*variables_of(condition)} - {self._var}):
             return None
-        parts = split(difference(condition.a, condition.b), self._var)
-        if parts is None or not parts[0].is_constant():
+        stride = stride_along(difference(condition.a, condition.b), self._var)
+        if stride is None:
             return None
-        grows = (parts[0].constant > 0) is isinstance(condition, (GT, GE))
+        grows = (stride > 0) is isinstance(condition, (GT, GE))
         lane = piece.base + (piece.lanes - 1) if grows else piece.base
         return Iteration({self._var: lane})(condition)
 
