@@ -154,7 +154,7 @@ def _is_positive(extent: Expr) -> Expr:
 
 
 def _checks_domain(block: Block, values: Sequence[Expr], condition: Expr) -> bool:
-    if not isinstance(condition, LT) or not condition.a.dtype.is_int:
+    if not isinstance(condition, LT) or not condition.a.dtype.is_index:
         return False
     room = difference(condition.b, condition.a)
     for iterator, value in zip(block.iter_vars, values, strict=False):

@@ -214,7 +214,7 @@ class LaneStatements(NodeMethods):
         if len(self._conditions) != 1:
             return None
         condition = without_likely(self._conditions[0])
-        if not isinstance(condition, (LT, LE, GT, GE)) or not condition.a.dtype.is_int:
+        if not isinstance(condition, (LT, LE, GT, GE)) or not condition.a.dtype.is_index:
             return None
         if any(isinstance(node, (BufferLoad, Call)) for node in walk(condition)):
             return None

@@ -47,12 +47,6 @@ _COMPARISONS: Final[dict[type, tuple[str, str]]] = {
 }  # fmt: skip
 
 
-def is_integer(expr: Expr) -> bool:
-    """Whether `expr` computes with signed integers so wide that wrapping is not a concern."""
-    dtype = expr.dtype
-    return dtype.is_int and dtype.bits >= 32
-
-
 class Affine:
     """Translates expressions of one relation.
 
@@ -111,7 +105,9 @@ class Affine:
             return LinearForm({}, expr.value)
         if kind is Var or kind is SizeVar:
             return self._variable(expr)
-        return linear_form(expr, self._add, self._forms) if is_integer(expr) else self._opaque(expr)
+        if not expr.dtype.is_index:
+            return self._opaque(expr)  # it may wrap around
+        return linear_form(expr, self._add, self._forms)
 
     def _add(self, expr: Any, scale: int, terms: Terms) -> int:
         kind = expr.__class__
@@ -151,7 +147,7 @@ class Affine:
 
     def _opaque(self, expr: Expr) -> LinearForm:
         """A size of its own if only sizes occur, otherwise an unknown."""
-        if is_integer(expr) and self._is_size(expr):
+        if expr.dtype.is_index and self._is_size(expr):
             name = opaque_name(self._key(expr), repr(expr))
             for var in variables_of(expr):
                 self.parameters[parameter_name(self._resolved(var))] = None
@@ -197,7 +193,7 @@ class Affine:
             return self.formula(expr.args[0], negated)
         if kind is Var and isinstance(self.scope.get(expr), Expr):
             return self.formula(self.scope[expr], negated)
-        if kind in _COMPARISONS and is_integer(expr.a) and expr.dtype.lanes == 1:
+        if kind in _COMPARISONS and expr.a.dtype.is_index and expr.dtype.lanes == 1:
             a, b = self.text(expr.a), self.text(expr.b)
             if len(a) + len(b) < LONGEST:
                 return f"{a} {_COMPARISONS[kind][negated]} {b}"

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 from tilewright.arith.linear import Terms, collect
 from tilewright.ir.expr import Expr, FloorDiv, FloorMod, IntImm, Var
-from tilewright.tir.analysis.dependence.affine import is_integer
 from tilewright.tir.analysis.dependence.relations import footprint
 from tilewright.tir.analysis.dependence.statements import ANYTHING, Memory, Statement
 from tilewright.tir.stmt import For
@@ -224,7 +223,7 @@ def _values_of_iterators(statement: Statement) -> tuple[Bounds, list[_Sum | None
 
 def _sum(expr: Expr, values: Mapping[Var, _Sum | None], bounds: Bounds) -> _Sum | None:
     """An expression over iterators and loops as a sum over loops, None if it is none."""
-    if not is_integer(expr):
+    if not expr.dtype.is_index:
         return None
     terms: Terms = {}
     constant = collect(expr, 1, terms)

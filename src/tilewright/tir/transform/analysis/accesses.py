@@ -63,7 +63,7 @@ def _rooms(predicate: Expr | None) -> Iterator[LinearForm]:
     if isinstance(predicate, And):
         yield from _rooms(predicate.a)
         yield from _rooms(predicate.b)
-    elif isinstance(predicate, (LT, LE)) and predicate.a.dtype.is_int:
+    elif isinstance(predicate, (LT, LE)) and predicate.a.dtype.is_index:
         left, right = predicate.a, predicate.b
         if (
             isinstance(left, Ramp)

@@ -106,9 +106,9 @@ def _add_factor(expr: Any, scale: int, terms: Terms) -> int:
 
 def _widens(expr: Cast) -> bool:
     source, target = expr.value.dtype, expr.dtype
-    return source.is_int and target.is_int and source.bits <= target.bits and (
-        expr.value.__class__ in (Add, Sub, Mul)
-    )  # fmt: skip
+    if expr.value.__class__ not in (Add, Sub, Mul):
+        return False
+    return source.is_index and target.is_int and source.bits <= target.bits
 
 
 def _add_product(a: LinearForm, b: LinearForm, scale: int, terms: Terms) -> int:

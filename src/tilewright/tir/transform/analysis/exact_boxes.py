@@ -246,7 +246,7 @@ def bounds_by_condition(
     ``i * 4 + j < n`` says that ``i * 4 + j + 1`` is at most ``n``. Where there is an answer, it is
     all that the condition says.
     """
-    if not isinstance(condition, CompareExpr) or not condition.a.dtype.is_int:
+    if not isinstance(condition, CompareExpr) or not condition.a.dtype.is_index:
         return (), ()
     if condition.a.dtype.lanes != 1 or index.dtype.lanes != 1:
         return (), ()

@@ -12,10 +12,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from tilewright.arith import Analyzer
+from tilewright.arith.bounds import type_bounds
 from tilewright.arith.facts import EVERYTHING, UNBOUNDED, Interval
 from tilewright.arith.linear import LinearForm
 from tilewright.ir.arithmetic import logical_and
-from tilewright.ir.convert import const
+from tilewright.ir.convert import as_expr, const
 from tilewright.ir.dtype import BOOL
 from tilewright.ir.expr import (
     EQ,
@@ -65,9 +66,13 @@ class Ranges:
         self._bound[var] = (minimum, extent)
         if self._analyzer is not None:
             self._analyzer.bind_range(var, minimum, extent)
-        low = self.interval(minimum)[0]
-        high = self.interval_of(affine(minimum + extent))[1]
-        self._of[var] = (low, high - 1)
+        if var.dtype.is_index:
+            low = self.interval(minimum)[0]
+            self._of[var] = low, self.interval(as_expr(minimum + extent))[1] - 1
+        elif isinstance(minimum, IntImm) and isinstance(extent, IntImm):
+            self._of[var] = minimum.value, minimum.value + extent.value - 1
+        else:
+            self._of[var] = type_bounds(var.dtype)
 
     def not_negative(self, var: Var) -> None:
         """Let `var` be zero or more."""
@@ -95,7 +100,9 @@ class Ranges:
 
     def interval(self, expr: Expr) -> Interval:
         """Bounds of an integer expression."""
-        return self.interval_of(affine(expr))
+        if expr.dtype.is_index or isinstance(expr, (Var, IntImm)):
+            return self.interval_of(affine(expr))
+        return type_bounds(expr.dtype)  # it may wrap around
 
     def interval_of(self, form: LinearForm) -> Interval:
         """Bounds of an expanded expression."""
@@ -151,25 +158,26 @@ class Ranges:
         condition = without_likely(condition)
         if isinstance(condition, IntImm):
             return bool(condition.value)
-        if isinstance(condition, CompareExpr) and condition.a.dtype.is_int and (
-            condition.a.dtype.lanes == 1
-        ):  # fmt: skip
+        if not isinstance(condition, CompareExpr) or condition.a.dtype.lanes != 1:
+            return None
+        dtype, known = condition.a.dtype, None
+        if dtype.is_index:
             low, high = self.interval_of(difference(condition.a, condition.b))
             known = _sign_decides(condition, low, high)
-            return self._analyzed(condition) if known is None else known
-        return None
+        if not dtype.is_int or any(isinstance(n, (BufferLoad, Call)) for n in walk(condition)):
+            return None  # arithmetic on data may wrap around
+        return self._analyzed(condition) if known is None else known
 
     def _analyzed(self, condition: CompareExpr) -> bool | None:
         """What the analyzer says, where symbolic bounds or divisions may decide."""
         nodes = list(walk(condition))
-        if any(isinstance(node, (BufferLoad, Call)) for node in nodes):
-            return None
         symbolic = any(
             isinstance(node, Var) and not is_const_int(self._bound[node][1])
             for node in nodes
             if isinstance(node, Var) and node in self._bound
         )
-        if not symbolic and not any(isinstance(node, _HARD) for node in nodes):
+        is_hard = any(isinstance(node, _HARD) for node in nodes)
+        if condition.a.dtype.is_index and not symbolic and not is_hard:
             return None
         found = self.analyzer.simplify(condition)
         return bool(found.value) if isinstance(found, IntImm) else None
@@ -252,7 +260,7 @@ def _not_negative(condition: Expr) -> LinearForm | None:
     """What is zero or more where a comparison of integers holds; None for other conditions."""
     if not isinstance(condition, (LT, LE, GT, GE)):
         return None
-    if not condition.a.dtype.is_int or condition.a.dtype.lanes != 1:
+    if not condition.a.dtype.is_index or condition.a.dtype.lanes != 1:
         return None
     if any(isinstance(node, (BufferLoad, Call)) for node in walk(condition)):
         return None  # it may have changed since

@@ -112,7 +112,7 @@ def always_holds(part: Expr, loops: Sequence[For]) -> Expr | None:
     variable extent.
     """
     condition = without_likely(part)
-    if not isinstance(condition, (LT, LE, GT, GE)) or not condition.a.dtype.is_int:
+    if not isinstance(condition, (LT, LE, GT, GE)) or not condition.a.dtype.is_index:
         return None
     form = difference(condition.a, condition.b)
     largest = isinstance(condition, (LT, LE))
