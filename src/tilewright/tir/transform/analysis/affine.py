@@ -112,12 +112,12 @@ def _widens(expr: Cast) -> bool:
 
 
 def _add_product(a: LinearForm, b: LinearForm, scale: int, terms: Terms) -> int:
-    constant = b.add_to(terms, scale * a.constant)
-    LinearForm(a.terms, 0).add_to(terms, scale * b.constant)
     for x, n in a.terms.items():
         for y, m in b.terms.items():
             _add_term(terms, scale * n * m, factors_of(x) + factors_of(y))
-    return constant
+        if b.constant:
+            terms[x] = terms.get(x, 0) + scale * n * b.constant
+    return b.add_to(terms, scale * a.constant) if a.constant else 0
 
 
 def _add_term(terms: Terms, scale: int, factors: tuple[Expr, ...]) -> None:
