@@ -4,9 +4,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tilewright.arith.linear import LinearForm
-from tilewright.arith.quotients import Quotient, divided, remainder, value_of
+from tilewright.arith.quotients import (
+    Digit,
+    Quotient,
+    digits_of,
+    divided,
+    divisors_of,
+    in_digits,
+    remainder,
+    value_of,
+)
 
-RANGES = {"i": (0, 3), "j": (0, 15), "k": (-5, 9), "n": (0, 1 << 100)}
+RANGES = {"i": (0, 3), "j": (0, 15), "k": (-5, 9), "n": (0, 1 << 100), "f": (0, 47)}
 
 
 def interval(term):
@@ -52,3 +61,26 @@ def test_equal_quotients_are_one_term():
     assert nested == divided(k, 8, interval)
     assert nested != divided(k.plus(LinearForm({}, 1)), 8, interval)
     assert divided(k, 4, interval).plus(divided(k, 4, interval), -1).is_constant()
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["f", Quotient(LinearForm({"f": 1}, 0), 4, interval),
+                         Quotient(LinearForm({"f": 1}, 0), 12, interval), "i"]),
+        coefficients, max_size=4),
+    st.integers(0, 47), st.integers(0, 3),
+)  # fmt: skip
+def test_digits_are_independent_and_have_the_value_of_the_form(terms, f, i):
+    form = LinearForm(terms, 7)
+    digits = digits_of("f", 48, [4, 12])
+    assert digits == [Digit("f", 12, 4), Digit("f", 4, 3), Digit("f", 1, 4)]
+    found = in_digits(form, {"f": digits})
+    point = {digit: f // digit.unit % digit.extent for digit in digits} | {"i": i}
+    assert value_of(found, point) == value_of(form, {"f": f, "i": i})
+
+
+def test_divisors_that_are_no_multiples_have_no_digits():
+    form = divided(LinearForm({"f": 1}, 0), 6, interval)
+    assert divisors_of([form.terms]) == {"f": {6}}
+    assert digits_of("f", 48, [4, 6]) == [Digit("f", 4, 12), Digit("f", 1, 4)]
+    assert in_digits(form, {"f": digits_of("f", 48, [4, 6])}) is None

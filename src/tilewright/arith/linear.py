@@ -131,9 +131,9 @@ class LinearForm(NamedTuple):
 ZERO = LinearForm({}, 0)
 
 
-def term(key: Any) -> LinearForm:
+def single(term: Any) -> LinearForm:
     """The form that is one term."""
-    return LinearForm({key: 1}, 0)
+    return LinearForm({term: 1}, 0)
 
 
 def nonzero(terms: Terms) -> Terms:

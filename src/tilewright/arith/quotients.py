@@ -6,13 +6,16 @@ Divisions that bounds decide disappear::
     (16 * i + j) % 16               ->      j
 
 Others stay as `Quotient`, and a remainder is what the quotient leaves: ``x - c * (x // c)``, so
-that a loop that was fused of two, and taken apart again by an index, keeps its own stride.
+that a loop that was fused of two, and taken apart again by an index, keeps its own stride. Forms of
+quotients of one loop are forms of its digits, which are independent of each other::
+
+    i - 4 * (i // 4)                ->      the lower digit of i = 4 * upper + lower
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from tilewright.arith.facts import Interval
 from tilewright.arith.linear import LinearForm, Terms, nonzero
@@ -117,3 +120,63 @@ def value_of(form: LinearForm, values: Mapping[Any, int]) -> int:
         else:
             total += coefficient * values[term]
     return total
+
+
+class Digit(NamedTuple):
+    """``source // unit % extent``, where `source` is a term whose values start at 0."""
+
+    source: Any
+    unit: int
+    extent: int
+
+
+def divided_term(term: Any) -> tuple[Any, int] | None:
+    """The term and the divisor of a quotient of a single term that is no quotient."""
+    if term.__class__ is not Quotient or term.form.constant or len(term.form.terms) != 1:
+        return None
+    ((source, coefficient),) = term.form.terms.items()
+    return (source, term.divisor) if coefficient == 1 and source.__class__ is not Quotient else None
+
+
+def divisors_of(forms: Iterable[Iterable[Any]]) -> dict[Any, set[int]]:
+    """By what the terms of some forms are divided; for terms that are divided."""
+    divisors: dict[Any, set[int]] = {}
+    for terms in forms:
+        for term in terms:
+            found = divided_term(term)
+            if found is not None:
+                divisors.setdefault(found[0], set()).add(found[1])
+    return divisors
+
+
+def digits_of(source: Any, extent: int, divisors: Iterable[int]) -> list[Digit]:
+    """The digits of a term with values from 0 to `extent`, the most significant first.
+
+    The units are the divisors, as far as each is a multiple of the one before.
+    """
+    unit, digits = 1, []
+    for divisor in sorted(divisors):
+        if divisor % unit == 0 and unit < divisor < extent:
+            digits.append(Digit(source, unit, divisor // unit))
+            unit = divisor
+    return [Digit(source, unit, -(-extent // unit)), *reversed(digits)]
+
+
+def in_digits(form: LinearForm, digits: Mapping[Any, Sequence[Digit]]) -> LinearForm | None:
+    """A form with digits in place of terms and of their quotients.
+
+    None if a divisor is not among the units of the digits.
+    """
+    terms: Terms = {}
+    for term, coefficient in form.terms.items():
+        source, divisor = divided_term(term) or (term, 1)
+        if source not in digits:
+            terms[term] = terms.get(term, 0) + coefficient
+            continue
+        if all(digit.unit != divisor for digit in digits[source]):
+            return None
+        for digit in digits[source]:
+            if digit.unit >= divisor:
+                multiple = coefficient * (digit.unit // divisor)
+                terms[digit] = terms.get(digit, 0) + multiple
+    return LinearForm(nonzero(terms), form.constant)

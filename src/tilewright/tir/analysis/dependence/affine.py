@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from tilewright.arith.linear import LinearForm, Terms, linear_form, term, variables_of
+from tilewright.arith.linear import LinearForm, Terms, linear_form, single, variables_of
 from tilewright.ir.expr import (
     EQ,
     GE,
@@ -123,11 +123,11 @@ class Affine:
         else:
             known = self.scope[var]
             if known is None:
-                return term(self.unknown())
+                return single(self.unknown())
             if isinstance(known, Expr):
                 return self.linear(known)
             name = known if isinstance(known, str) else self._loop(known)
-        found = self._forms[var] = term(name)
+        found = self._forms[var] = single(name)
         return found
 
     def _loop(self, loop: For) -> str:
@@ -152,8 +152,8 @@ class Affine:
             for var in variables_of(expr):
                 self.parameters[parameter_name(self._resolved(var))] = None
             self.parameters[name] = None
-            return term(name)
-        return term(self.unknown())
+            return single(name)
+        return single(self.unknown())
 
     def _is_size(self, expr: Node) -> bool:
         if isinstance(expr, Var):

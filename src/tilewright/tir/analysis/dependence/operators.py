@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from tilewright.arith.linear import ZERO, LinearForm, term
+from tilewright.arith.linear import ZERO, LinearForm, single
 from tilewright.ir.expr import (
     Broadcast,
     Call,
@@ -55,7 +55,7 @@ def _quotient(dividend: LinearForm, by: int) -> LinearForm | None:
     if by == 1:
         return dividend
     text = f"floor(({text_of(dividend)})/{by})"
-    return term(text) if len(text) < LONGEST else None
+    return single(text) if len(text) < LONGEST else None
 
 
 def _divisor(expr: Expr) -> int | None:
@@ -82,7 +82,7 @@ def _either(affine: Affine, first: str, a: LinearForm, second: str, b: LinearFor
     name = affine.unknown(exact=True)
     one, other = f"{name} = {text_of(a)} and {first}", f"{name} = {text_of(b)} and {second}"
     affine.constraints.append(f"(({one}) or ({other}))")
-    return term(name)
+    return single(name)
 
 
 def _extremum(affine: Affine, expr: Min | Max) -> LinearForm:
@@ -147,7 +147,7 @@ def _ramp(affine: Affine, expr: Ramp) -> LinearForm | None:
         return None
     lane = affine.unknown(exact=True)
     affine.constraints.append(f"0 <= {lane} < {expr.lanes}")
-    return affine.linear(expr.base).plus(term(lane), stride.constant)
+    return affine.linear(expr.base).plus(single(lane), stride.constant)
 
 
 def _broadcast(affine: Affine, expr: Broadcast) -> LinearForm:
