@@ -7,7 +7,9 @@ from tests.arith.expressions import Generator, evaluate, outcome
 from tests.arith.test_analyzer import same
 
 from tilewright.arith import Analyzer, detect_linear_equation
-from tilewright.ir import DType, FloorDiv, FloorMod, IntImm, Max, Min, Var
+from tilewright.arith.linear import LinearForm, linear_form
+from tilewright.ir import Add, DType, FloorDiv, FloorMod, IntImm, Max, Min, Var
+from tilewright.ir.convert import wrap_int
 
 INT32 = DType("int32")
 
@@ -68,6 +70,58 @@ def test_the_equation_holds(data):
             continue
         a, b, rest = (evaluate(part, {n: place[n]}) for part in found)
         assert a * place[i] + b * place[j] + rest == expected
+
+
+@given(st.data(), st.sampled_from(["int8", "int32", "uint8"]))
+def test_forms_wrap_around_as_their_expressions_do(data, dtype):
+    dtype = DType(dtype)
+    names = [Var(name, dtype) for name in "ijn"]
+    generator = Generator(lambda count: data.draw(st.integers(0, count - 1)), names)
+    expr = generator.sum(3)
+    form = linear_form(expr)
+    assert 0 not in form.terms.values()
+    for numbers in [(0, 0, 3), (1, 100, 2), (127, 5, 64)]:
+        place = dict(zip(names, numbers, strict=True))
+        if outcome(expr, place) == "fails":
+            continue
+        total = sum(factor * evaluate(term, place) for term, factor in form.terms.items())
+        assert wrap_int(total + form.constant, dtype) == evaluate(expr, place)
+
+
+@given(st.data())
+def test_known_variables_are_put_in(data):
+    i, j, n = (Var(name, INT32) for name in "ijn")
+    generator = Generator(lambda count: data.draw(st.integers(0, count - 1)), [i, j])
+    expr = generator.sum(2)
+    known = {i: LinearForm({n: 3}, -2), j: LinearForm({}, 5)}
+    asked = []
+
+    def opaque(part, scale, terms):
+        asked.append(part)
+        terms[part] = terms.get(part, 0) + scale
+        return 0
+
+    form = linear_form(expr, opaque, known)
+    assert not {i, j, *map(type, asked)} & {*form.terms, Var, IntImm}
+    place = {n: 7, i: 19, j: 5}
+    if outcome(expr, place) != "fails":
+        total = sum(factor * evaluate(term, place) for term, factor in form.terms.items())
+        assert total + form.constant == evaluate(expr, place)
+
+
+def test_a_number_beyond_its_type_wraps_around_before_it_is_an_index():
+    largest = IntImm(INT32, INT32.max_int)
+    assert linear_form(Add(largest, IntImm(INT32, 1))) == LinearForm({}, INT32.min_int)
+
+
+def test_sums_of_forms():
+    i, j = Var("i", INT32), Var("j", INT32)
+    form = linear_form(i * 4 - j + 3)
+    assert form.plus(linear_form(i), -4) == LinearForm({j: -1}, 3)
+    assert form.times(-2) == LinearForm({i: -8, j: 2}, -6)
+    assert form.times(0) == LinearForm({}, 0)
+    ranges = {i: (0, 7), j: (-2, 5)}
+    assert form.bounds(ranges.get) == (3 - 5, 28 + 2 + 3)
 
 
 def test_an_edit_costs_only_what_changed(variables):

@@ -112,7 +112,7 @@ def _digits_of_sum(condition: Expr, iterators: Mapping[Var, Range]) -> list[_Dig
     if not all(isinstance(term, Var) and term in iterators for term in terms):
         return None
     ordered = sorted(terms, key=lambda term: -terms[term])
-    digits = _digits_in_order({term: iterators[term] for term in ordered})  # type: ignore[index,misc]
+    digits = _digits_in_order({term: iterators[term] for term in ordered})
     if digits is None or any(digit.unit != terms[digit.var] for digit in digits):
         return None
     return digits

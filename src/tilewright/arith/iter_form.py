@@ -143,7 +143,7 @@ def plain_sums(
         splits: list[IterSplit] = []
         base: Expr = IntImm(index.dtype, constant)
         for term, factor in terms.items():
-            domain = input_iters.get(term)  # type: ignore[call-overload]
+            domain = input_iters.get(term)
             if domain is None:
                 if not _is_open(term, analyzer):
                     return None
@@ -156,7 +156,7 @@ def plain_sums(
                 return None
             if extent != 1:
                 used.add(term)
-                splits.append(IterSplit(IterMark(term, extent), 1, extent, factor))  # type: ignore[arg-type]
+                splits.append(IterSplit(IterMark(term, extent), 1, extent, factor))
         if len(splits) > 1:
             splits.sort(key=_significance)
         reach = span_of(splits, compact=bijective)

@@ -36,10 +36,14 @@ class DType(str):
         itemsize: bytes that one value of this type (all lanes) takes in memory.
         min_int: smallest value of an integer type.
         max_int: largest value of an integer type.
+        is_index: whether it is a signed integer of 32 bits or more. Arithmetic on variables of
+            such a type computes indices and sizes, and is taken not to overflow; on narrower and
+            on unsigned types, it wraps around.
     """
 
     __slots__ = (
-        "bits", "code", "element", "is_bool", "is_float", "is_handle", "is_int", "is_integral",
+        "bits", "code", "element", "is_bool", "is_float", "is_handle", "is_index", "is_int",
+        "is_integral",
         "is_uint", "is_vector", "itemsize", "lanes", "max_int", "min_int",
     )  # fmt: skip
     code: str
@@ -51,6 +55,7 @@ class DType(str):
     max_int: int
     is_bool: bool
     is_int: bool
+    is_index: bool
     is_uint: bool
     is_integral: bool
     is_float: bool
@@ -130,6 +135,7 @@ def _create(text: str, code: str, bits: int, lanes: int) -> DType:
     self.max_int = (1 << (bits - (code == "int"))) - 1
     self.is_bool = code == "bool"
     self.is_int = code == "int"
+    self.is_index = code == "int" and bits >= 32
     self.is_uint = code == "uint"
     self.is_integral = code in ("int", "uint", "bool")
     self.is_float = code in ("float", "bfloat", "float8")

@@ -16,7 +16,7 @@ from tilewright.tir.analysis.reduction import Reduction, match_reduction
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.expr import IterType
 from tilewright.tir.stmt import Block, BufferStore
-from tilewright.tir.transform.analysis.affine import Affine, affine, split
+from tilewright.tir.transform.analysis.affine import affine, stride_along
 
 UNKNOWN = None
 """The stride of an index that is not a sum of multiples of the iterators, or of a symbolic size."""
@@ -154,7 +154,7 @@ def access_to(buffer: Buffer, indices: tuple[Expr, ...], variables: list[Var]) -
     steps = _buffer_strides(buffer)
     strides: dict[Var, int | None] = {}
     for var in variables:
-        found = [_coefficient(form, var) for form in forms]
+        found = [stride_along(form, var) for form in forms]
         if all(item == 0 for item in found):
             continue
         total: int | None = 0
@@ -167,14 +167,6 @@ def access_to(buffer: Buffer, indices: tuple[Expr, ...], variables: list[Var]) -
             total = (total or 0) + item * step
         strides[var] = total
     return Access(buffer, indices, strides)
-
-
-def _coefficient(form: Affine, var: Var) -> int | None:
-    """What `var` is multiplied by in an index; `UNKNOWN` if that is not a constant."""
-    parts = split(form, var)
-    if parts is None or not parts[0].is_constant():
-        return UNKNOWN
-    return parts[0].constant
 
 
 def _buffer_strides(buffer: Buffer) -> list[int | None]:

@@ -70,9 +70,8 @@ def loops_by_iterator(sch: Schedule, block: BlockRV, outer: int = 0) -> Loops:
     realize = realize_of(sch, block)
     found = Loops()
     for item, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
-        terms = affine(value).terms.values()
-        ones = [t.factors[0] for t in terms if t.coefficient == 1 and len(t.factors) == 1]
-        counting = [by_variable[var] for var in ones if isinstance(var, Var) and var in by_variable]
+        terms = affine(value).terms.items()
+        counting = [by_variable[var] for var, n in terms if n == 1 and var in by_variable]
         if len(counting) == 1:
             found[item.var] = counting[0]
     return found

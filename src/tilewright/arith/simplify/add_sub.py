@@ -43,7 +43,7 @@ def simplify_sum(s: Simplifier, expr: Any) -> Expr:
     if dtype.lanes != 1 or not (dtype.is_int or dtype.is_uint):
         return combine(s, expr.__class__, s(expr.a), s(expr.b))
     terms: Terms = {}
-    constant = collect(expr, 1, terms, s)
+    constant = collect(expr, 1, terms, s.add_simplified)
     if s.facts.values:
         constant += _replace_variables(s, terms)
     result = sum_of(s, terms, constant, dtype)
@@ -60,7 +60,7 @@ def combine(s: Simplifier, kind: type[Any], a: Expr, b: Expr) -> Expr:
     if dtype.lanes != 1:
         return simplify_vector(s, kind, a, b)
     terms: Terms = {}
-    constant = collect(kind(a, b), 1, terms, lambda e: s(e) if e.__class__ is Mul else e)
+    constant = collect(kind(a, b), 1, terms, s.add_simplified)
     result = sum_of(s, terms, constant, dtype)
     return s.make(kind, a, b) if result is None else result
 

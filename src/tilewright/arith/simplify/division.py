@@ -204,8 +204,8 @@ def terms_modulo(
             changed = True
             continue
         inner = _modulus(term)
-        if inner and factor * inner % divisor == 0 and s.exact(term.a):  # type: ignore[attr-defined]
-            constant += collect(term.a, factor, rest)  # type: ignore[attr-defined]
+        if inner and factor * inner % divisor == 0 and s.exact(term.a):
+            constant += collect(term.a, factor, rest)
             changed = True
         else:
             small = factor % divisor

@@ -149,6 +149,10 @@ class Simplifier:
         constant = collect(expr, 1, terms)
         return terms, constant
 
+    def add_simplified(self, expr: Expr, scale: int, terms: Terms) -> int:
+        """Add a multiple of what `expr` is when it is simplified; for `collect`."""
+        return collect(self(expr), scale, terms)
+
     def sum(self, terms: Terms, constant: int, dtype: DType) -> Expr:
         """The expression ``sum(factor * term) + constant``, as a person would write it.
 

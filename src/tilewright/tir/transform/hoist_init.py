@@ -44,7 +44,7 @@ from tilewright.tir.stmt import (
     Stmt,
 )
 from tilewright.tir.substitute import substitute, variables_of
-from tilewright.tir.transform.analysis.affine import affine, difference, equal_forms, split
+from tilewright.tir.transform.analysis.affine import affine, difference, stride_along
 from tilewright.tir.transform.analysis.ranges import Ranges
 from tilewright.tir.transform.building.allocations import compact_strides
 
@@ -154,13 +154,13 @@ def _is_positive(extent: Expr) -> Expr:
 
 
 def _checks_domain(block: Block, values: Sequence[Expr], condition: Expr) -> bool:
-    if not isinstance(condition, LT) or not condition.a.dtype.is_int:
+    if not isinstance(condition, LT) or not condition.a.dtype.is_index:
         return False
     room = difference(condition.b, condition.a)
     for iterator, value in zip(block.iter_vars, values, strict=False):
         if iterator.iter_type is IterType.COMM_REDUCE and iterator.dom is not None:
             end = iterator.dom.min + iterator.dom.extent
-            if equal_forms(room, difference(end, value)):
+            if room == difference(end, value):
                 return True
     return False
 
@@ -234,13 +234,10 @@ def _reach_start_once(
         if parallel_vars.intersection(variables_of(value)):
             return False
         for loop in reduced:
-            parts = split(form, loop.loop_var)
-            if parts is None:
+            stride = stride_along(form, loop.loop_var)
+            if stride is None or stride < 0:
                 return False
-            coefficient = parts[0]
-            if not coefficient.is_constant() or coefficient.constant < 0:
-                return False
-            if coefficient.constant > 0:
+            if stride > 0:
                 increasing.add(loop.loop_var)
     return increasing == reduced_vars
 
@@ -294,9 +291,7 @@ def _different_elements(
 
 
 def _same_place(left: Sequence[Expr], right: Sequence[Expr]) -> bool:
-    return all(
-        a is b or equal_forms(affine(a), affine(b)) for a, b in zip(left, right, strict=True)
-    )
+    return all(a is b or affine(a) == affine(b) for a, b in zip(left, right, strict=True))
 
 
 def is_injective(indices: Sequence[Expr], loops: Sequence[For], ranges: Ranges) -> bool:
@@ -310,26 +305,25 @@ def is_injective(indices: Sequence[Expr], loops: Sequence[For], ranges: Ranges) 
         form = affine(index)
         strides: list[tuple[int, For]] = []
         for loop in loops:
-            parts = split(form, loop.loop_var)
-            if parts is None or not parts[0].is_constant():
+            stride = stride_along(form, loop.loop_var)
+            if stride is None:
                 return False
-            if parts[0].constant:
+            if stride:
                 if loop.loop_var not in missing:
                     return False
                 missing.discard(loop.loop_var)
-                strides.append((abs(parts[0].constant), loop))
+                strides.append((abs(stride), loop))
         if not _is_mixed_radix(strides, ranges):
             return False
     return not missing
 
 
 def _is_mixed_radix(strides: list[tuple[int, For]], ranges: Ranges) -> bool:
-    reach: int | None = 0
+    reach = 0
     for stride, loop in sorted(strides, key=lambda item: item[0]):
-        if reach is None or stride <= reach:
+        if stride <= reach:
             return False
-        extent = ranges.interval(loop.extent)[1]
-        reach = None if extent is None else reach + stride * (extent - 1)
+        reach += stride * (ranges.interval(loop.extent)[1] - 1)
     return True
 
 

@@ -220,7 +220,7 @@ def _ahead(load: BufferLoad, var: Var, distance: int, done: set[Key]) -> list[St
     if index.dtype.lanes > 1 or not occurs(var, index) or not is_simple(index):
         return None  # the same place, or one that must not be computed for a later iteration
     form = affine(index)
-    terms = frozenset((key, term.coefficient) for key, term in form.terms.items())
+    terms = frozenset(form.terms.items())
     per_line = max(LINE_BYTES * 8 // load.buffer.dtype.bits, 1)
     found: list[Stmt] = []
     first = form.constant // per_line

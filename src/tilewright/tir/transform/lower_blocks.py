@@ -107,8 +107,7 @@ class _BlockLowering(FoldingRewriter):
         return self._after_inits(frame, loop if body is loop.body else loop.replace(body=body))
 
     def _runs(self, extent: Expr) -> bool:
-        least = self._ranges.interval(extent)[0]
-        return least is not None and least > 0
+        return self._ranges.interval(extent)[0] > 0
 
     def _initialise_if_empty(self, frame: Frame, extent: Expr) -> None:
         """Let a loop without iterations initialise what its blocks reduce along it."""

@@ -19,7 +19,7 @@ from tilewright.tir.buffer import Buffer, BufferLoad, storage_scope
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import Allocate, AttrStmt, BufferStore, For, ForKind, SeqStmt, Stmt, While
 from tilewright.tir.substitute import BufferRewriter
-from tilewright.tir.transform.analysis.affine import affine, equal_forms
+from tilewright.tir.transform.analysis.affine import affine
 from tilewright.tir.transform.analysis.ranges import Ranges
 from tilewright.tir.transform.hoist_init import is_injective
 
@@ -142,7 +142,7 @@ def _fits(new: Allocate, old: Allocate) -> bool:
     return all(
         a is b
         or (isinstance(a, IntImm) and isinstance(b, IntImm) and a.value == b.value)
-        or equal_forms(affine(a), affine(b))
+        or affine(a) == affine(b)
         for a, b in zip(new.extents, old.extents, strict=True)
     )
 
@@ -208,7 +208,7 @@ def _works_in_place(stmt: Stmt, old: Allocate, new: Allocate, ranges: Ranges) ->
         if access.node.buffer.data is new.buffer_var or access.store is not target:
             return False
         other = _position(access.node)
-        if place is None or other is None or not equal_forms(affine(place), affine(other)):
+        if place is None or other is None or affine(place) != affine(other):
             return False
     if place is None:
         return False

@@ -106,7 +106,6 @@ def _aligned_bytes(store: BufferStore) -> int:
     assert isinstance(index, Ramp)
     lanes, bits = index.lanes, index.lanes * store.buffer.dtype.bits
     form = affine(index.base)
-    coefficients = [term.coefficient for term in form.terms.values()]
-    if bits % 128 or any(n % lanes for n in (form.constant, *coefficients)):
+    if bits % 128 or any(n % lanes for n in (form.constant, *form.terms.values())):
         return 0
     return bits // 8

@@ -147,7 +147,7 @@ def _groups(stores: Sequence[Stmt]) -> Iterator[tuple[list[list[BufferLoad]], in
             index = load.indices[0]
             assert isinstance(index, Ramp)
             base = affine(index.base)
-            terms = frozenset((key, term.coefficient) for key, term in base.terms.items())
+            terms = frozenset(base.terms.items())
             place = (load.buffer.data, load.dtype, terms, structural_key(index.stride))
             by_place.setdefault(place, {}).setdefault(base.constant, []).append(load)
     for loads in by_place.values():

@@ -21,7 +21,7 @@ from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import BufferStore, For, ForKind, SeqStmt, Stmt, seq
 from tilewright.tir.substitute import substitute
 from tilewright.tir.transform.analysis.accesses import Access, Accesses, summarize
-from tilewright.tir.transform.analysis.affine import affine, occurs, split
+from tilewright.tir.transform.analysis.affine import affine, occurs, stride_along
 from tilewright.tir.transform.analysis.memory_uses import Aliases
 from tilewright.tir.transform.building.statements import StatementRewriter
 from tilewright.tir.transform.machine import MOST_JAMMED_ROWS, RESERVED_REGISTERS
@@ -106,12 +106,12 @@ def _rows_are_apart(accesses: list[Access], row: Var) -> bool:
     if len({access.node.buffer.dtype for access in accesses}) > 1:
         return False
     index = accesses[0].node.indices[0]
-    parts = split(affine(index.base if isinstance(index, Ramp) else index), row)
-    if parts is None or not parts[0].is_constant():
+    stride = stride_along(affine(index.base if isinstance(index, Ramp) else index), row)
+    if stride is None:
         return False
     begin = min(place.offset for place in locations if place is not None)
     end = max(place.offset + place.lanes for place in locations if place is not None)
-    return end - begin <= abs(parts[0].constant)
+    return end - begin <= abs(stride)
 
 
 def _reduction(loop: For) -> list[BufferStore] | None:

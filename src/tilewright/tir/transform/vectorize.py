@@ -41,7 +41,7 @@ from tilewright.tir.stmt import (
     seq,
 )
 from tilewright.tir.substitute import substitute, variables_of
-from tilewright.tir.transform.analysis.affine import difference, split
+from tilewright.tir.transform.analysis.affine import difference, stride_along
 from tilewright.tir.transform.analysis.ranges import conjuncts, without_likely
 from tilewright.tir.transform.analysis.vectorization import (
     Piece,
@@ -214,16 +214,16 @@ class LaneStatements(NodeMethods):
         if len(self._conditions) != 1:
             return None
         condition = without_likely(self._conditions[0])
-        if not isinstance(condition, (LT, LE, GT, GE)) or not condition.a.dtype.is_int:
+        if not isinstance(condition, (LT, LE, GT, GE)) or not condition.a.dtype.is_index:
             return None
         if any(isinstance(node, (BufferLoad, Call)) for node in walk(condition)):
             return None
         if not self._varying.isdisjoint({*variables_of(condition)} - {self._var}):
             return None
-        parts = split(difference(condition.a, condition.b), self._var)
-        if parts is None or not parts[0].is_constant():
+        stride = stride_along(difference(condition.a, condition.b), self._var)
+        if stride is None:
             return None
-        grows = (parts[0].constant > 0) is isinstance(condition, (GT, GE))
+        grows = (stride > 0) is isinstance(condition, (GT, GE))
         lane = piece.base + (piece.lanes - 1) if grows else piece.base
         return Iteration({self._var: lane})(condition)
 

@@ -44,7 +44,7 @@ from tilewright.tir.stmt import (
     seq,
 )
 from tilewright.tir.substitute import variables_of
-from tilewright.tir.transform.analysis.affine import affine, split
+from tilewright.tir.transform.analysis.affine import affine, stride_along
 from tilewright.tir.transform.analysis.memory_uses import Aliases
 from tilewright.tir.transform.analysis.ranges import conjuncts
 from tilewright.tir.transform.analysis.vectorization import (
@@ -192,10 +192,7 @@ def _guard(conditions: Sequence[Expr], loop: For, body: LoopBody) -> Expr | None
 
 def _stride(index: Expr, var: Var) -> int | None:
     """By how much the index grows per iteration, if that is a constant."""
-    parts = split(affine(index), var) if index.dtype.lanes == 1 else None
-    if parts is None or not parts[0].is_constant():
-        return None
-    return parts[0].constant
+    return stride_along(affine(index), var) if index.dtype.lanes == 1 else None
 
 
 def check_access_pattern(

@@ -246,7 +246,7 @@ class Kernel:
             results = math.prod(
                 level.extent
                 for level, stride in zip(statement.levels, store.strides, strict=True)
-                if stride and not level.loop.tag
+                if stride and not level.source.tag
             )
             self.work.waiting += results * COMBINATION * math.log2(max(threads.count, 2))
 
@@ -282,7 +282,7 @@ def _virtual_threads(statement: Statement) -> int:
     return math.prod(
         level.extent
         for n, level in enumerate(statement.levels)
-        if level.loop.tag.startswith("vthread") and any(a.strides[n] for a in statement.accesses)
+        if level.source.tag.startswith("vthread") and any(a.strides[n] for a in statement.accesses)
     )
 
 
@@ -301,7 +301,9 @@ def _lines(access: Access, statement: Statement, of_block: bool) -> float:
     steps = tuple(
         (stride, level.extent)
         for level, stride in zip(statement.levels, access.strides, strict=True)
-        if stride and level.extent > 1 and not (of_block and level.loop.tag.startswith("blockIdx"))
+        if stride
+        and level.extent > 1
+        and not (of_block and level.source.tag.startswith("blockIdx"))
     )
     return footprint(steps, access.memory.itemsize, SECTOR).lines
 

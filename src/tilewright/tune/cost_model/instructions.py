@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from tilewright.arith.quotients import Digit
 from tilewright.tir.stmt import ForKind
 from tilewright.tir.transform.machine import (
     ADD_LATENCY,
@@ -20,7 +21,6 @@ from tilewright.tir.transform.machine import (
     Machine,
 )
 from tilewright.tune.cost_model import processor as cpu
-from tilewright.tune.feature.footprint import Level
 from tilewright.tune.feature.nest import Access, Loop, Statement
 from tilewright.tune.feature.operations import (
     BOOL,
@@ -57,7 +57,7 @@ class Body(NamedTuple):
 def cycles(statement: Statement, machine: Machine, reassociates: bool) -> float:
     """Cycles of all executions of `statement` on one core."""
     body = _body(statement, machine, reassociates)
-    lanes = None if body.lane is None else statement.levels[body.lane].loop
+    lanes = None if body.lane is None else statement.levels[body.lane].source
     share = 1.0
     for guard in statement.guards:
         if lanes not in guard.loops:
@@ -90,7 +90,7 @@ def _body(statement: Statement, machine: Machine, reassociates: bool) -> Body:
         position -= 1
     outer = [number for number in range(position + 1) if levels[number].extent > 1]
     for number in reversed(outer):
-        if lane is None and lanes > 1 and levels[number].loop.kind is ForKind.VECTORIZED:
+        if lane is None and lanes > 1 and levels[number].source.kind is ForKind.VECTORIZED:
             lane = number
             outer.remove(number)
     trips = 1.0
@@ -116,8 +116,8 @@ def _asks_in_each_step(statement: Statement, body: Body) -> bool:
 
     Lowering cuts the loop around the steps in two, unless it begins elsewhere each time.
     """
-    straight = {statement.levels[position].loop for position in body.inner}
-    around = {statement.levels[position].loop for position in body.outer}
+    straight = {statement.levels[position].source for position in body.inner}
+    around = {statement.levels[position].source for position in body.outer}
     return any(
         any(loop.reduces for loop in guard.loops & straight) and len(guard.loops & around) > 1
         for guard in statement.guards
@@ -135,10 +135,10 @@ def _pieces(extent: int, lanes: int) -> int:
 
 
 def _is_vectorized(
-    statement: Statement, level: Level, position: int, lanes: int, reassociates: bool
+    statement: Statement, level: Digit, position: int, lanes: int, reassociates: bool
 ) -> bool:
     """Whether lowering runs the innermost loop as lanes without being told."""
-    if level.loop.kind not in (ForKind.SERIAL, ForKind.PARALLEL) or lanes == 1:
+    if level.source.kind not in (ForKind.SERIAL, ForKind.PARALLEL) or lanes == 1:
         return False
     if level.extent < min(lanes, 4):
         return False
@@ -147,7 +147,7 @@ def _is_vectorized(
     if stride == 0:
         dtype = store.memory.buffer.dtype
         counts = statement.operations.counts
-        if level.extent < lanes or level.loop.kind is ForKind.PARALLEL:
+        if level.extent < lanes or level.source.kind is ForKind.PARALLEL:
             return False
         if not (reassociates or not dtype.is_float or counts[COMPARE]):
             return False

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
+from tilewright.arith.quotients import Digit
 from tilewright.tir.stmt import ForKind
-from tilewright.tune.feature.footprint import Level
 from tilewright.tune.feature.nest import Access, Statement
 
 COPIES: Final = 128
@@ -22,7 +22,7 @@ def divided(statement: Statement) -> tuple[Sequence[int], Sequence[int]]:
 
     Loops over threads are neither.
     """
-    serial = [n for n, level in enumerate(statement.levels) if not level.loop.tag]
+    serial = [n for n, level in enumerate(statement.levels) if not level.source.tag]
     copies = 1
     count = 0
     for position in reversed(serial):
@@ -41,7 +41,7 @@ def copies_of(statement: Statement, access: Access | None = None) -> int:
     What several copies access alike is loaded once.
     """
     _, straight = divided(statement)
-    levels: Sequence[Level] = statement.levels
+    levels: Sequence[Digit] = statement.levels
     return math.prod(levels[n].extent for n in straight if access is None or access.strides[n])
 
 

@@ -1,67 +1,42 @@
-"""Indices as linear functions of loops.
+"""Indices as linear functions of loops, as far as a cost model wants to know them.
 
-What an access does to caches shows in its strides along the loops: an index is brought into the
-form ``sum(coefficient * loop) + constant``. Divisions that ranges decide disappear::
-
-    (16 * i + j) // 16, j < 16      ->      i
-    (16 * i + j) % 16               ->      j
-
-Others stay as `Quotient`, and a remainder is what the quotient leaves: ``x - c * (x // c)``, so
-that a loop that was fused of two, and taken apart again by an index, is walked with its own stride.
-What is then left of quotients, `strides_along` tells as digits of the loop.
+What an access does to caches shows in its strides along the loops: an index is brought into linear
+form, whose terms are loops and quotients of them. What is not linear is approximated here, where it
+does no harm: an unknown size is a number, of a choice the usual case counts, and what data decides
+may be anything. Nothing that asks whether a transformation is right may read indices so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from operator import attrgetter
+from typing import Any, Final
 
+from tilewright.arith.facts import Interval
+from tilewright.arith.linear import LinearForm, Terms, collect, linear_form
+from tilewright.arith.quotients import divided, remainder
 from tilewright.ir.expr import (
-    Add,
     Call,
     Cast,
+    Div,
     FloorDiv,
     FloorMod,
     IntImm,
     Max,
     Min,
+    Mod,
     Mul,
     Ramp,
     Select,
     SizeVar,
-    Sub,
     Var,
 )
-from tilewright.ir.expr import Div as TruncatedDiv
-from tilewright.ir.expr import Mod as TruncatedMod
 
-UNKNOWN_SIZE = 128
+UNKNOWN_SIZE: Final = 128
 """What stands for a size that is known when the function is called only."""
 
-Terms = dict[Any, int]
-"""Coefficients by loop or quotient."""
-
-
-class Form(NamedTuple):
-    """``sum(coefficient * key) + constant``; keys have a `low` and a `high` value."""
-
-    terms: Terms
-    constant: int
-
-
-class Quotient:
-    """``(sum(terms) + constant) // divisor``."""
-
-    __slots__ = ("constant", "divisor", "high", "low", "terms")
-
-    def __init__(self, terms: Terms, constant: int, divisor: int) -> None:
-        self.terms, self.constant, self.divisor = terms, constant, divisor
-        low, high = bounds(terms, constant)
-        self.low, self.high = low // divisor, high // divisor
-
-    def at(self, values: Mapping[Any, int]) -> int:
-        """Its value where the keys of its terms have `values`."""
-        return value_at(self.terms, self.constant, values) // self.divisor
+interval: Final[Callable[[Any], Interval]] = attrgetter("low", "high")
+"""The bounds of a term: each has a `low` and a `high` value."""
 
 
 class Anything:
@@ -69,32 +44,8 @@ class Anything:
 
     __slots__ = ("high", "low")
 
-    def __init__(self, extent: int) -> None:
+    def __init__(self, extent: int = UNKNOWN_SIZE) -> None:
         self.low, self.high = 0, extent - 1
-
-
-def bounds(terms: Mapping[Any, int], constant: int) -> tuple[int, int]:
-    """The least and the largest value."""
-    low = high = constant
-    for key, coefficient in terms.items():
-        if coefficient > 0:
-            low += coefficient * key.low
-            high += coefficient * key.high
-        else:
-            low += coefficient * key.high
-            high += coefficient * key.low
-    return low, high
-
-
-def value_at(terms: Mapping[Any, int], constant: int, values: Mapping[Any, int]) -> int:
-    """The value of a form where loops have `values`."""
-    total = constant
-    for key, coefficient in terms.items():
-        if key.__class__ is Quotient:
-            total += coefficient * key.at(values)
-        else:
-            total += coefficient * values.get(key, 0)
-    return total
 
 
 class IndexReader:
@@ -105,104 +56,48 @@ class IndexReader:
     """
 
     def __init__(self) -> None:
-        self.known: dict[Var, Form] = {}
-        self._quotients: dict[Any, Quotient] = {}
+        self.known: dict[Var, LinearForm] = {}
 
-    def form(self, expr: Any) -> Form:
+    def form(self, expr: Any) -> LinearForm:
         """The form of an integer expression."""
+        if expr.__class__ is IntImm:
+            return LinearForm({}, expr.value)
         known = self.known.get(expr)
-        if known is not None:
-            return known
-        terms: Terms = {}
-        constant = self.add(expr, 1, terms)
-        return Form(terms, constant)
+        return linear_form(expr, self._opaque, self.known) if known is None else known
 
     def add(self, expr: Any, scale: int, terms: Terms) -> int:
         """Add ``scale * expr`` to `terms`; returns the constant part."""
+        return collect(expr, scale, terms, self._opaque, self.known)
+
+    def _opaque(self, expr: Any, scale: int, terms: Terms) -> int:
         kind = expr.__class__
         if kind is Var or kind is SizeVar:
-            known = self.known.get(expr)
-            if known is None:
-                return scale * UNKNOWN_SIZE
-            return _add_form(known.terms, known.constant, scale, terms)
-        if kind is IntImm:
-            return scale * expr.value
-        if kind is Add:
-            return self.add(expr.a, scale, terms) + self.add(expr.b, scale, terms)
-        if kind is Mul:
-            a, b = expr.a, expr.b
-            if b.__class__ is IntImm:
-                return self.add(a, scale * b.value, terms)
-            return self._add_product(self.form(a), self.form(b), scale, terms)
-        if kind is Sub:
-            return self.add(expr.a, scale, terms) + self.add(expr.b, -scale, terms)
-        if kind is Cast:
-            return self.add(expr.value, scale, terms)
-        other = _OTHERS.get(kind)
-        if other is None:
-            terms[Anything(UNKNOWN_SIZE)] = scale
+            return scale * UNKNOWN_SIZE
+        handler = _OTHERS.get(kind)
+        if handler is None:
+            terms[Anything()] = scale
             return 0
-        return other(self, expr, scale, terms)
+        return handler(self, expr, scale, terms)
 
-    def _add_product(self, a: Form, b: Form, scale: int, terms: Terms) -> int:
+    def _add_product(self, expr: Mul, scale: int, terms: Terms) -> int:
+        a, b = self.form(expr.a), self.form(expr.b)
         if a.terms and b.terms:
-            terms[Anything(bounds(*a)[1] * bounds(*b)[1] + 1)] = scale
+            terms[Anything(a.bounds(interval)[1] * b.bounds(interval)[1] + 1)] = scale
             return 0
         if a.terms:
             a, b = b, a
-        return _add_form(b.terms, b.constant, scale * a.constant, terms)
+        return b.add_to(terms, scale * a.constant)
 
-    def _add_quotient(self, expr: Any, scale: int, terms: Terms) -> int:
+    def _add_division(self, expr: Any, scale: int, terms: Terms) -> int:
         divisor = self.form(expr.b)
         if divisor.terms or divisor.constant <= 0:
-            terms[Anything(UNKNOWN_SIZE)] = scale
+            terms[Anything()] = scale
             return 0
-        quotient = self.quotient(self.form(expr.a), divisor.constant)
-        return _add_form(quotient.terms, quotient.constant, scale, terms)
+        part = divided if expr.__class__ in (FloorDiv, Div) else remainder
+        return part(self.form(expr.a), divisor.constant, interval).add_to(terms, scale)
 
-    def _add_remainder(self, expr: Any, scale: int, terms: Terms) -> int:
-        divisor = self.form(expr.b)
-        if divisor.terms or divisor.constant <= 0:
-            terms[Anything(UNKNOWN_SIZE)] = scale
-            return 0
-        dividend = self.form(expr.a)
-        quotient = self.quotient(dividend, divisor.constant)
-        constant = _add_form(dividend.terms, dividend.constant, scale, terms)
-        scale *= -divisor.constant
-        return constant + _add_form(quotient.terms, quotient.constant, scale, terms)
-
-    def quotient(self, form: Form, divisor: int) -> Form:
-        """The form of ``form // divisor``."""
-        whole: Terms = {}
-        rest: Terms = {}
-        for key, coefficient in form.terms.items():
-            if coefficient % divisor:
-                rest[key] = coefficient
-            else:
-                whole[key] = coefficient // divisor
-        constant, left = divmod(form.constant, divisor)
-        if not rest:
-            return Form(whole, constant)
-        low, high = bounds(rest, left)
-        if low // divisor == high // divisor:
-            return Form(whole, constant + low // divisor)
-        rest, left, divisor = _coarsened(rest, left, divisor)
-        if len(rest) == 1 and not left:
-            ((key, coefficient),) = rest.items()
-            if coefficient == 1 and key.__class__ is Quotient:  # (x // a) // b
-                nested = self.quotient(Form(key.terms, key.constant), key.divisor * divisor)
-                constant += _add_form(nested.terms, nested.constant, 1, whole)
-                return Form(whole, constant)
-        found = self._quotient(rest, left, divisor)
-        whole[found] = whole.get(found, 0) + 1
-        return Form(whole, constant)
-
-    def _quotient(self, terms: Terms, constant: int, divisor: int) -> Quotient:
-        key = (frozenset(terms.items()), constant, divisor)
-        found = self._quotients.get(key)
-        if found is None:
-            found = self._quotients[key] = Quotient(terms, constant, divisor)
-        return found
+    def _add_cast(self, expr: Cast, scale: int, terms: Terms) -> int:
+        return self.add(expr.value, scale, terms)
 
     def _add_ramp(self, expr: Ramp, scale: int, terms: Terms) -> int:
         return self.add(expr.base, scale, terms)
@@ -215,14 +110,10 @@ class IndexReader:
     def _add_bounded(self, expr: Any, scale: int, terms: Terms) -> int:
         # A minimum with a constant keeps an index inside: it is what it is nearly everywhere.
         a, b = self.form(expr.a), self.form(expr.b)
-        if a.terms or not b.terms:
-            chosen = a
-            if not b.terms and not a.terms:
-                pick = min if expr.__class__ is Min else max
-                return scale * pick(a.constant, b.constant)
-        else:
-            chosen = b
-        return _add_form(chosen.terms, chosen.constant, scale, terms)
+        if not a.terms and not b.terms:
+            pick = min if expr.__class__ is Min else max
+            return scale * pick(a.constant, b.constant)
+        return (a if a.terms else b).add_to(terms, scale)
 
     def _add_call(self, expr: Call, scale: int, terms: Terms) -> int:
         name = getattr(expr.op, "name", "")
@@ -230,51 +121,20 @@ class IndexReader:
             return self._add_selected(expr, scale, terms)
         if name == "tir.likely":
             return self.add(expr.args[0], scale, terms)
-        terms[Anything(UNKNOWN_SIZE)] = scale
+        terms[Anything()] = scale
         return 0
 
 
-_OTHERS: Mapping[type, Any] = {
-    FloorDiv: IndexReader._add_quotient,
-    FloorMod: IndexReader._add_remainder,
-    TruncatedDiv: IndexReader._add_quotient,
-    TruncatedMod: IndexReader._add_remainder,
+_OTHERS: Final[Mapping[type, Any]] = {
+    Mul: IndexReader._add_product,
+    FloorDiv: IndexReader._add_division,
+    FloorMod: IndexReader._add_division,
+    Div: IndexReader._add_division,
+    Mod: IndexReader._add_division,
     Min: IndexReader._add_bounded,
     Max: IndexReader._add_bounded,
+    Cast: IndexReader._add_cast,
     Select: IndexReader._add_selected,
     Call: IndexReader._add_call,
     Ramp: IndexReader._add_ramp,
 }
-
-
-def _add_form(added: Terms, constant: int, scale: int, terms: Terms) -> int:
-    for key, coefficient in added.items():
-        total = terms.get(key, 0) + coefficient * scale
-        if total:
-            terms[key] = total
-        else:
-            terms.pop(key, None)
-    return constant * scale
-
-
-def _coarsened(terms: Terms, constant: int, divisor: int) -> tuple[Terms, int, int]:
-    """The same quotient without what is too small to matter.
-
-    ``(16 * i + j) // 32`` is ``i // 2`` where ``j < 16``.
-    """
-    small_low = small_high = constant
-    ordered = sorted(terms.items(), key=lambda item: abs(item[1]))
-    for position, (key, unit) in enumerate(ordered):
-        if (
-            small_low >= 0
-            and small_high < unit
-            and divisor % unit == 0
-            and all(coefficient % unit == 0 for _, coefficient in ordered[position:])
-        ):
-            large = {key: coefficient // unit for key, coefficient in ordered[position:]}
-            return large, 0, divisor // unit
-        if unit < 0:
-            small_low, small_high = small_low + unit * key.high, small_high + unit * key.low
-        else:
-            small_low, small_high = small_low + unit * key.low, small_high + unit * key.high
-    return terms, constant, divisor

@@ -12,11 +12,13 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple, TypeAlias
 
+from tilewright.arith.linear import Terms
+from tilewright.arith.quotients import Digit, Quotient
 from tilewright.ir.expr import Var, const_int_value
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.stmt import ForKind
-from tilewright.tune.feature.footprint import Level, levels_of, strides_along
-from tilewright.tune.feature.index_form import Anything, Quotient, Terms
+from tilewright.tune.feature.footprint import levels_of, strides_along
+from tilewright.tune.feature.index_form import Anything
 from tilewright.tune.feature.operations import Operations
 
 
@@ -146,7 +148,7 @@ class Statement:
         self.share = 1.0
         for guard in guards:
             self.share *= guard.share
-        self.levels: list[Level] = []
+        self.levels: list[Digit] = []
 
     @property
     def iterations(self) -> int:
@@ -171,7 +173,7 @@ class Statement:
 def _is_about(key: Any, loops: AbstractSet[Loop]) -> bool:
     """Whether a part of an index is given by some loops alone."""
     if key.__class__ is Quotient:
-        return all(_is_about(inner, loops) for inner in key.terms)
+        return all(_is_about(inner, loops) for inner in key.form.terms)
     return key in loops
 
 

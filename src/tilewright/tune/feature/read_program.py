@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from tilewright.arith.linear import LinearForm, Terms, nonzero
+from tilewright.arith.quotients import Quotient
 from tilewright.ir.expr import EQ, GE, GT, LE, LT, And, Call, Expr, IntImm, Not, Or, Ramp, Var
 from tilewright.ir.rewrite import walk
 from tilewright.schedule_rules.operands import CONSTANT_PARAMS
@@ -26,7 +28,7 @@ from tilewright.tir.stmt import (
 )
 from tilewright.tir.transform.building.allocations import BUFFER_DIM_ALIGN
 from tilewright.tune.candidate import lifted
-from tilewright.tune.feature.index_form import Anything, Form, IndexReader, Quotient, Terms, bounds
+from tilewright.tune.feature.index_form import Anything, IndexReader, interval
 from tilewright.tune.feature.nest import Access, Guard, Loop, Memory, Nest, Part, Program, Statement
 from tilewright.tune.feature.operations import Operations
 
@@ -80,7 +82,7 @@ class _Reader:
             self._visit(child)
 
     def _for(self, stmt: For) -> None:
-        low, high = bounds(*self._indices.form(stmt.extent))
+        low, high = self._indices.form(stmt.extent).bounds(interval)
         tag = stmt.thread_binding.thread_tag if stmt.thread_binding is not None else ""
         outer = self._unroll_step
         if stmt.annotations:
@@ -88,10 +90,8 @@ class _Reader:
         # An extent that depends on outer loops is what it is on average.
         loop = Loop(stmt.loop_var, max(1, (low + high + 1) // 2), stmt.kind, tag, self._unroll_step)
         start = self._indices.form(stmt.min)
-        self._indices.known[stmt.loop_var] = (
-            Form({**start.terms, loop: 1}, start.constant) if start.terms or start.constant
-            else Form({loop: 1}, 0)
-        )  # fmt: skip
+        known = LinearForm({**start.terms, loop: 1}, start.constant)
+        self._indices.known[stmt.loop_var] = known
         self._inside(loop, stmt.body)
         self._unroll_step = outer
 
@@ -225,34 +225,35 @@ class _Reader:
         found = self._memories.get(buffer)
         if found is None:
             same = self._by_data.get(buffer.data)
-            sizes = [max(1, bounds(*self._indices.form(extent))[1]) for extent in buffer.shape]
+            extents = map(self._indices.form, buffer.shape)
+            sizes = [max(1, extent.bounds(interval)[1]) for extent in extents]
             found = Memory(buffer, allocated if same is None else same.allocated, sizes)
             self._memories[buffer] = found
             self._by_data.setdefault(buffer.data, found)
         return found
 
     def _access(self, buffer: Buffer, indices: tuple[Expr, ...], is_store: bool) -> Access:
-        terms: Terms = {}
         view = self._views.get(buffer)
         if view is not None:
             return self._access_of_view(view, indices, is_store)
         memory = self._memory(buffer)
-        for index, stride in zip(indices, memory.strides, strict=True):
-            self._indices.add(index, stride, terms)
-            if index.__class__ is Ramp:
-                self._add_lanes(index, stride, terms)
-        return Access(memory, is_store, terms)
+        terms: Terms = {}
+        self._add_indices(indices, memory.strides, terms)
+        return Access(memory, is_store, nonzero(terms))
 
     def _access_of_view(self, source: Any, indices: tuple[Expr, ...], is_store: bool) -> Access:
         """An access of a part of a buffer that has a name of its own."""
         starts = tuple(item.min for item in source.region)
         access = self._access(source.buffer, starts, is_store)
-        strides = access.memory.strides[len(starts) - len(indices) :]
+        memory, terms = access.memory, access.terms
+        self._add_indices(indices, memory.strides[len(starts) - len(indices) :], terms)
+        return Access(memory, is_store, nonzero(terms))
+
+    def _add_indices(self, indices: Iterable[Expr], strides: Iterable[int], terms: Terms) -> None:
         for index, stride in zip(indices, strides, strict=False):
-            self._indices.add(index, stride, access.terms)
+            self._indices.add(index, stride, terms)
             if index.__class__ is Ramp:
-                self._add_lanes(index, stride, access.terms)
-        return access
+                self._add_lanes(index, stride, terms)
 
     def _add_lanes(self, ramp: Any, stride: int, terms: Terms) -> None:
         lanes = ramp.lanes if isinstance(ramp.lanes, int) else UNKNOWN_ITERATIONS
@@ -316,7 +317,7 @@ class _Reader:
         constant = self._indices.add(condition.a, 1, terms)
         constant += self._indices.add(condition.b, -1, terms)
         loops.update(_loops_in(terms))
-        low, high = bounds(terms, constant)
+        low, high = LinearForm(terms, constant).bounds(interval)
         if kind is EQ:
             return 1.0 / (high - low + 1) if low <= 0 <= high else 0.0
         if kind is LT or kind is LE:
@@ -330,7 +331,7 @@ def _loops_in(terms: Terms) -> list[Loop]:
     found: list[Loop] = []
     for key in terms:
         if key.__class__ is Quotient:
-            found += _loops_in(key.terms)
+            found += _loops_in(key.form.terms)
         elif key.__class__ is not Anything:
             found.append(key)
     return found

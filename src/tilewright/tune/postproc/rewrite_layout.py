@@ -112,15 +112,14 @@ def _digits_of(tree: FunctionTree, realize: BlockRealize, buffer: Buffer) -> lis
 def _digits_of_index(dimension: int, index: Expr, loops: dict[Var, Any]) -> dict[Var, Digit] | None:
     form = affine(index)
     digits: dict[Var, Digit] = {}
-    for term in form.terms.values():
-        var = term.factors[0]
-        if len(term.factors) != 1 or not isinstance(var, Var) or var not in loops:
+    for var, stride in form.terms.items():
+        if var not in loops:
             return None
         extent = const_int_value(loops[var].extent)
         if extent is None:
             return None
         if extent > 1:
-            digits[var] = Digit(dimension, term.coefficient, extent)
+            digits[var] = Digit(dimension, stride, extent)
     return digits if form.constant == 0 else None
 
 

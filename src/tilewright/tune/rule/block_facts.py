@@ -18,7 +18,7 @@ from tilewright.tir.schedule.edits.bindings import bound_values, mentioned
 from tilewright.tir.schedule.proofs.scope import scope_of
 from tilewright.tir.schedule.tree import FunctionTree
 from tilewright.tir.stmt import Block, BlockRealize, For, ForKind
-from tilewright.tir.transform.analysis.affine import affine, split
+from tilewright.tir.transform.analysis.affine import affine, stride_along
 
 TILING_STRUCTURE = "meta_schedule.tiling_structure"
 """The annotation of blocks that are tiled already."""
@@ -216,8 +216,7 @@ class _Strides:
         """Elements that each access moves from one iteration to the next."""
         found: list[int | None] = [0] * len(self._accesses)
         for var, form in self._bindings:
-            parts = split(form, loop_var)
-            step = parts[0].constant if parts is not None and parts[0].is_constant() else None
+            step = stride_along(form, loop_var)
             if step == 0:
                 continue
             for n, access in enumerate(self._accesses):

@@ -89,11 +89,9 @@ def _moved_variable(index: Expr) -> tuple[Var | None, bool]:
     if isinstance(index, Var):
         return index, False
     form = affine(index)
-    terms = list(form.terms.values())
-    if len(terms) == 1 and terms[0].coefficient == 1 and len(terms[0].factors) == 1:
-        factor = terms[0].factors[0]
-        if isinstance(factor, Var):
-            return factor, form.constant != 0
+    term, *others = form.terms or (None,)
+    if isinstance(term, Var) and form.terms[term] == 1 and not others:
+        return term, form.constant != 0
     return None, False
 
 

@@ -15,7 +15,7 @@ from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule, ScheduleError
 from tilewright.tir.stmt import BlockRealize, For, Stmt
 from tilewright.tir.tensor_intrin import TensorIntrin, intrinsic_block, intrinsic_buffers
-from tilewright.tir.transform.analysis.affine import affine, split
+from tilewright.tir.transform.analysis.affine import affine, stride_along
 from tilewright.tune.rule.block_facts import has_reuse, is_root, loops_around
 from tilewright.tune.rule.multi_level_tiling import MultiLevelTiling, Tiling
 from tilewright.tune.rule.reuse import ReuseType
@@ -163,8 +163,7 @@ def _counted(sch: Schedule, block: BlockRV, loop: For) -> IterVar | None:
     """The iterator whose lowest digit a loop counts."""
     realize = realize_of(sch, block)
     for item, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
-        parts = split(affine(value), loop.loop_var)
-        if parts is not None and parts[0].is_constant() and parts[0].constant == 1:
+        if stride_along(affine(value), loop.loop_var) == 1:
             return item
     return None
 

@@ -213,7 +213,7 @@ def test_fused_tiles():
         ("(i * 8 + k + 16) // 8", True),
         ("(i * 8 + k + 4) // 8", False),
         ("(i * 4 + k) // 8", False),
-        ("(i * 8 + k) // 4", False),
+        ("(i * 8 + k) // 4", True),
         ("(i * 8 + k) % 8", False),
     ],
 )

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from tilewright.arith.linear import variables_of
+from tilewright.arith.linear import LinearForm, Terms, linear_form, single, variables_of
 from tilewright.ir.expr import (
     EQ,
     GE,
@@ -31,13 +31,7 @@ from tilewright.ir.expr import (
 )
 from tilewright.ir.node import Node
 from tilewright.tir.analysis.dependence.operators import LONGEST, OPERATORS
-from tilewright.tir.analysis.dependence.solver import (
-    Linear,
-    opaque_name,
-    parameter_name,
-    plus,
-    text_of,
-)
+from tilewright.tir.analysis.dependence.solver import opaque_name, parameter_name, text_of
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.stmt import For
 
@@ -51,12 +45,6 @@ _COMPARISONS: Final[dict[type, tuple[str, str]]] = {
     LT: ("<", ">="), LE: ("<=", ">"), GT: (">", "<="), GE: (">=", "<"), EQ: ("=", "!="),
     NE: ("!=", "="),
 }  # fmt: skip
-
-
-def is_integer(expr: Expr) -> bool:
-    """Whether `expr` computes with signed integers so wide that wrapping is not a concern."""
-    dtype = expr.dtype
-    return dtype.is_int and dtype.bits >= 32
 
 
 class Affine:
@@ -76,6 +64,7 @@ class Affine:
         self.constraints: list[str] = []
         self.exact = True
         self._loops: dict[For, str] = {}
+        self._forms: dict[Expr, LinearForm] = {}
 
     def points(self, names: Sequence[str], conditions: Sequence[str]) -> str:
         """``[names] : conditions``, with all that is known about the unknowns."""
@@ -109,26 +98,37 @@ class Affine:
 
     # --- integers ---------------------------------------------------------------------------
 
-    def linear(self, expr: Any) -> Linear:
-        """The linear form of an expression."""
+    def linear(self, expr: Any) -> LinearForm:
+        """The linear form of an expression; its terms are names, and quotients."""
         kind = expr.__class__
         if kind is IntImm:
-            return {"": expr.value}
+            return LinearForm({}, expr.value)
         if kind is Var or kind is SizeVar:
             return self._variable(expr)
-        handler = OPERATORS.get(kind)
-        found = handler(self, expr) if handler is not None and is_integer(expr) else None
-        return self._opaque(expr) if found is None else found
+        if not expr.dtype.is_index:
+            return self._opaque(expr)  # it may wrap around
+        return linear_form(expr, self._add, self._forms)
 
-    def _variable(self, var: Var) -> Linear:
+    def _add(self, expr: Any, scale: int, terms: Terms) -> int:
+        kind = expr.__class__
+        if kind is Var or kind is SizeVar:
+            return self._variable(expr).add_to(terms, scale)
+        handler = OPERATORS.get(kind)
+        found = None if handler is None else handler(self, expr)
+        return (self._opaque(expr) if found is None else found).add_to(terms, scale)
+
+    def _variable(self, var: Var) -> LinearForm:
         if var not in self.scope:
-            return {self._parameter(var): 1}
-        known = self.scope[var]
-        if known is None:
-            return {self.unknown(): 1}
-        if isinstance(known, str):
-            return {known: 1}
-        return {self._loop(known): 1} if isinstance(known, For) else self.linear(known)
+            name = self._parameter(var)
+        else:
+            known = self.scope[var]
+            if known is None:
+                return single(self.unknown())
+            if isinstance(known, Expr):
+                return self.linear(known)
+            name = known if isinstance(known, str) else self._loop(known)
+        found = self._forms[var] = single(name)
+        return found
 
     def _loop(self, loop: For) -> str:
         """The variable of a loop inside of the statement: any of its values."""
@@ -136,7 +136,7 @@ class Affine:
         if name is None:
             name = self._loops[loop] = self.unknown(exact=True)
             low, size = self.linear(loop.min), self.linear(loop.extent)
-            end = text_of(plus(low, size))
+            end = text_of(low.plus(size))
             self.constraints.append(f"{text_of(low)} <= {name} < {end}")
         return name
 
@@ -145,15 +145,15 @@ class Affine:
         self.parameters[name] = None
         return name
 
-    def _opaque(self, expr: Expr) -> Linear:
+    def _opaque(self, expr: Expr) -> LinearForm:
         """A size of its own if only sizes occur, otherwise an unknown."""
-        if is_integer(expr) and self._is_size(expr):
+        if expr.dtype.is_index and self._is_size(expr):
             name = opaque_name(self._key(expr), repr(expr))
             for var in variables_of(expr):
                 self.parameters[parameter_name(self._resolved(var))] = None
             self.parameters[name] = None
-            return {name: 1}
-        return {self.unknown(): 1}
+            return single(name)
+        return single(self.unknown())
 
     def _is_size(self, expr: Node) -> bool:
         if isinstance(expr, Var):
@@ -193,7 +193,7 @@ class Affine:
             return self.formula(expr.args[0], negated)
         if kind is Var and isinstance(self.scope.get(expr), Expr):
             return self.formula(self.scope[expr], negated)
-        if kind in _COMPARISONS and is_integer(expr.a) and expr.dtype.lanes == 1:
+        if kind in _COMPARISONS and expr.a.dtype.is_index and expr.dtype.lanes == 1:
             a, b = self.text(expr.a), self.text(expr.b)
             if len(a) + len(b) < LONGEST:
                 return f"{a} {_COMPARISONS[kind][negated]} {b}"

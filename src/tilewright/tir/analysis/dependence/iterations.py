@@ -8,24 +8,29 @@ for loops that were fused, are digits of it: all of them together tell the itera
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from tilewright.arith.linear import Terms, collect
-from tilewright.ir.expr import Expr, FloorDiv, FloorMod, IntImm, Var
-from tilewright.tir.analysis.dependence.affine import is_integer
+from tilewright.arith.facts import EVERYTHING, Interval
+from tilewright.arith.linear import LinearForm, Terms, linear_form, single
+from tilewright.arith.quotients import (
+    Digit,
+    Quotient,
+    digits_of,
+    divided,
+    divisors_of,
+    in_digits,
+    remainder,
+)
+from tilewright.ir.expr import Expr, FloorDiv, FloorMod, IntImm
 from tilewright.tir.analysis.dependence.relations import footprint
 from tilewright.tir.analysis.dependence.statements import ANYTHING, Memory, Statement
 from tilewright.tir.stmt import For
 
 Pair = tuple[Statement, Statement]
 
-Digit = tuple[int, int, int]
-"""``loop // lower % extent``: the identity of the variable of a loop from 0, `lower`, `extent`."""
-
-Bounds = dict[Any, "tuple[int, int] | None"]
-"""The first and the last value of variables and digits, None where these are not numbers."""
+Bounds = dict[Any, Interval]
+"""The first and the last value of variables of loops."""
 
 
 def loops_in_step(
@@ -63,7 +68,7 @@ def steps_by_memory(
 ) -> Iterator[tuple[Memory, int]]:
     """`loops_in_step` for each way to access the same memory."""
     outer: Bounds = {loop.loop_var: _bounds(loop) for loop in runs[0].loops[:shared]}
-    same = {var for n, (var, ends) in enumerate(outer.items()) if n < equal or _is_one(ends)}
+    same = {var for n, (var, (low, high)) in enumerate(outer.items()) if n < equal or low == high}
     first, second = map(_Indices, runs, accesses)
     for a in footprint(accesses[0]).accesses:
         for b in footprint(accesses[1]).accesses:
@@ -73,19 +78,15 @@ def steps_by_memory(
             known = _Known(outer, same)
             if a.buffer is b.buffer and a.indices is not None and b.indices is not None:
                 for left, right in zip(a.indices, b.indices, strict=True):
-                    known.note(first.sum(left), second.sum(right))
+                    known.note(first.of(left), second.of(right))
             yield a.memory if a.memory is b.memory else ANYTHING, known.count()
 
 
-def _bounds(loop: For) -> tuple[int, int] | None:
+def _bounds(loop: For) -> Interval:
     low, extent = loop.min, loop.extent
     if not isinstance(low, IntImm) or not isinstance(extent, IntImm):
-        return None
+        return EVERYTHING
     return low.value, low.value + extent.value - 1
-
-
-def _is_one(ends: tuple[int, int] | None) -> bool:
-    return ends is not None and ends[0] == ends[1]
 
 
 class _Known:
@@ -98,19 +99,15 @@ class _Known:
 
     def __init__(self, outer: Bounds, same: Collection[Expr]) -> None:
         self._outer = outer
-        self._identities = {id(var) for var in outer}
         self._loops: set[Any] = set(same)
         self._digits: set[Digit] = set()
 
-    def _is_outer(self, key: Any) -> bool:
-        return key[0] in self._identities if isinstance(key, tuple) else key in self._outer
+    def _has(self, term: Any) -> bool:
+        if isinstance(term, Digit):
+            return term in self._digits or term.source in self._loops
+        return term in self._loops
 
-    def _has(self, key: Any) -> bool:
-        if isinstance(key, tuple):
-            return key in self._digits or any(key[0] == id(var) for var in self._loops)
-        return key in self._loops
-
-    def note(self, left: _Sum | None, right: _Sum | None) -> None:
+    def note(self, left: _Index | None, right: _Index | None) -> None:
         """Add what follows from an index that is equal on both sides.
 
         The multiples of what is around both differ by no more than the rests do. So values do not
@@ -118,28 +115,26 @@ class _Known:
         """
         if left is None or right is None:
             return
-        rest, other = left.rest(self._is_outer), right.rest(self._is_outer)
-        if rest is None or other is None:
+        divisors = divisors_of((left.form.terms, right.form.terms))
+        one, other = left.in_digits(divisors), right.in_digits(divisors)
+        if one is None or other is None:
             return
-        strides: list[tuple[int, Any, tuple[int, int] | None]] = []
-        for key in dict.fromkeys((*left.terms, *right.terms)):
-            if not self._is_outer(key):
-                continue
-            factor = left.terms.get(key, 0)
-            if factor != right.terms.get(key, 0):
-                return
-            if factor and not self._has(key):
-                strides.append((abs(factor), key, left.bounds[key]))
-        below: float = max(abs(other[1] - rest[0]), abs(rest[1] - other[0]))
+        a, b = one.split(self._outer), other.split(self._outer)
+        if a is None or b is None or a.outer != b.outer:
+            return
+        below = max(abs(b.rest[1] - a.rest[0]), abs(a.rest[1] - b.rest[0]))
         told: list[Any] = []
-        for stride, key, ends in sorted(strides, key=lambda item: item[0]):
-            if stride > below:
-                told.append(key)
+        for term, factor in sorted(a.outer.items(), key=lambda item: abs(item[1])):
+            if self._has(term):
+                continue
+            if abs(factor) > below:
+                told.append(term)
             else:
                 told.clear()
-            below += math.inf if ends is None else stride * (ends[1] - ends[0])
-        for key in told:
-            (self._digits if isinstance(key, tuple) else self._loops).add(key)
+            low, high = one.interval(term)
+            below += abs(factor) * (high - low)
+        for term in told:
+            (self._digits if isinstance(term, Digit) else self._loops).add(term)
 
     def count(self) -> int:
         """How many loops, from the outermost on, have the same value."""
@@ -150,136 +145,129 @@ class _Known:
             count += 1
         return count
 
-    def _is_told(self, var: Any, ends: tuple[int, int] | None) -> bool:
+    def _is_told(self, var: Any, ends: Interval) -> bool:
         """Whether the known digits of a loop make up its value."""
-        if ends is None or ends[0] != 0:
-            return False
-        own = [digit for digit in self._digits if digit[0] == id(var)]
-        reached, grows = 1, True
-        while grows and reached <= ends[1]:
-            grows = False
-            for _, lower, extent in own:
-                if lower == reached and extent > 1:
-                    reached, grows = reached * extent, True
-                    break
+        extents = {digit.unit: digit.extent for digit in self._digits if digit.source is var}
+        reached = 1
+        while extents.get(reached, 1) > 1 and reached <= ends[1]:
+            reached *= extents[reached]
         return reached > ends[1]
 
 
-class _Sum(NamedTuple):
-    """Multiples of variables of loops, and of digits of them, plus a constant.
+class _Sides(NamedTuple):
+    """An index as multiples of what is around both sides, and where the rest of it lies."""
 
-    Attributes:
-        terms: the factors.
-        constant: the constant.
-        bounds: of the variables and digits.
-    """
+    outer: Terms
+    rest: Interval
 
-    terms: dict[Any, int]
-    constant: int
+
+class _Index(NamedTuple):
+    """An index as a linear form of variables of loops with these bounds."""
+
+    form: LinearForm
     bounds: Bounds
 
-    def rest(self, is_outer: Callable[[Any], bool]) -> tuple[int, int] | None:
-        """Between which numbers all lies but the multiples of what `is_outer` holds for."""
-        low = high = self.constant
-        for var, factor in self.terms.items():
-            if is_outer(var):
-                continue
-            ends = self.bounds[var]
-            if ends is None:
+    def interval(self, term: Any) -> Interval:
+        """Where a term lies."""
+        return _interval(term, self.bounds)
+
+    def in_digits(self, divisors: Mapping[Any, Collection[int]]) -> _Index | None:
+        """The index with digits of the loops that are divided by these divisors."""
+        digits = {
+            loop: digits_of(loop, self.bounds[loop][1] + 1, by)
+            for loop, by in divisors.items()
+            if loop in self.bounds and self.bounds[loop][0] == 0
+        }
+        form = in_digits(self.form, digits)
+        return None if form is None else _Index(form, self.bounds)
+
+    def split(self, outer: Bounds) -> _Sides | None:
+        """The index in two; None if it is no sum of multiples of loops in `outer` and a rest."""
+        around: Terms = {}
+        rest: Terms = {}
+        for term, factor in self.form.terms.items():
+            source = term.source if isinstance(term, Digit) else term
+            if source in outer:
+                around[term] = factor
+            elif source.__class__ is Quotient and _mentions(source, outer):
                 return None
-            low += factor * ends[factor < 0]
-            high += factor * ends[factor > 0]
-        return low, high
+            else:
+                rest[term] = factor
+        return _Sides(around, LinearForm(rest, self.form.constant).bounds(self.interval))
+
+
+def _interval(term: Any, bounds: Bounds) -> Interval:
+    if isinstance(term, Digit):
+        return 0, term.extent - 1
+    return (term.low, term.high) if term.__class__ is Quotient else bounds[term]
+
+
+def _mentions(quotient: Quotient, outer: Bounds) -> bool:
+    return any(
+        _mentions(term, outer) if term.__class__ is Quotient else term in outer
+        for term in quotient.form.terms
+    )
 
 
 class _Indices:
-    """Indices of accesses as sums over the loops around a statement.
+    """Indices of accesses as linear forms of the loops around a statement.
 
     `runs` is the statement, `accesses` the one whose iterators the indices mention.
     """
 
     def __init__(self, runs: Statement, accesses: Statement) -> None:
         self._bounds, values = _values_of_iterators(runs)
-        self._values = dict(zip(accesses.iterators, values, strict=True))
-        self._known: dict[Expr, _Sum | None] = {}
+        named = zip(accesses.iterators, values, strict=True)
+        self._values = {var: form for var, form in named if form is not None}
+        self._known: dict[Expr, _Index | None] = {}
 
-    def sum(self, index: Expr) -> _Sum | None:
-        """An index as a sum, None if it is none."""
+    def of(self, index: Expr) -> _Index | None:
+        """An index as a form, None if it has none."""
         if index not in self._known:
-            self._known[index] = _sum(index, self._values, self._bounds)
+            form = _form(index, self._values, self._bounds)
+            self._known[index] = None if form is None else _Index(form, self._bounds)
         return self._known[index]
 
 
-def _values_of_iterators(statement: Statement) -> tuple[Bounds, list[_Sum | None]]:
-    """The bounds of the loops around a statement, and each iterator as a sum over them."""
+def _values_of_iterators(statement: Statement) -> tuple[Bounds, list[LinearForm | None]]:
+    """The bounds of the loops around a statement, and each iterator as a form of them."""
     found = statement.facts.get("values of iterators")
     if found is None:
         bounds: Bounds = {loop.loop_var: _bounds(loop) for loop in statement.loops}
-        values: dict[Var, _Sum | None] = {}
+        known = {var: single(var) for var in bounds}
+        values: list[LinearForm | None] = []
         for var, value in zip(statement.iterators, statement.bindings, strict=True):
-            values[var] = _sum(value, values, bounds)
-        found = statement.facts["values of iterators"] = bounds, list(values.values())
+            form = _form(value, known, bounds)
+            values.append(form)
+            if form is not None:
+                known[var] = form
+        found = statement.facts["values of iterators"] = bounds, values
     return found
 
 
-def _sum(expr: Expr, values: Mapping[Var, _Sum | None], bounds: Bounds) -> _Sum | None:
-    """An expression over iterators and loops as a sum over loops, None if it is none."""
-    if not is_integer(expr):
-        return None
-    terms: Terms = {}
-    constant = collect(expr, 1, terms)
-    total: dict[Any, int] = {}
-    for term, factor in terms.items():
-        if term in bounds:
-            total[term] = total.get(term, 0) + factor
-            continue
-        inner = values.get(term)  # type: ignore[call-overload]
-        if inner is None and isinstance(term, (FloorDiv, FloorMod)):
-            inner = _divided(term, values, bounds)
-        if inner is None:
-            return None
-        constant += factor * inner.constant
-        for var, scale in inner.terms.items():
-            total[var] = total.get(var, 0) + factor * scale
-    return _Sum(total, constant, bounds)
+class _NotLinearError(Exception):
+    """An expression with a part that is no form of loops."""
 
 
-def _divided(
-    term: FloorDiv | FloorMod, values: Mapping[Var, _Sum | None], bounds: Bounds
-) -> _Sum | None:
-    """``(i * 64 + j) // 64`` and ``(i * 64 + j) % 64``, where `j` stays below 64."""
-    total = _sum(term.a, values, bounds)
-    if total is None or not isinstance(term.b, IntImm) or term.b.value < 1:
-        return None
-    by = term.b.value
-    tiles = {var: factor // by for var, factor in total.terms.items() if factor % by == 0}
-    rest = {var: factor for var, factor in total.terms.items() if factor % by}
-    inside = _Sum(rest, total.constant, bounds)
-    ends = inside.rest(lambda _: False)
-    if ends is None or ends[0] // by != ends[1] // by:
-        return _digit(term, total, by)
-    tile = ends[0] // by
-    if isinstance(term, FloorDiv):
-        return _Sum(tiles, tile, bounds)
-    return inside._replace(constant=total.constant - tile * by)
+def _form(expr: Expr, known: Mapping[Any, LinearForm], bounds: Bounds) -> LinearForm | None:
+    """An expression as a linear form of loops and of quotients of them, None if it has none."""
 
+    def divide(part: Any, scale: int, terms: Terms) -> int:
+        kind = part.__class__
+        if kind is not FloorDiv and kind is not FloorMod:
+            raise _NotLinearError
+        if not isinstance(part.b, IntImm) or part.b.value < 1:
+            raise _NotLinearError
+        inner = linear_form(part.a, divide, known)
+        form = (divided if kind is FloorDiv else remainder)(inner, part.b.value, interval)
+        return form.add_to(terms, scale)
 
-def _digit(term: FloorDiv | FloorMod, total: _Sum, by: int) -> _Sum | None:
-    """The digit that a quotient or remainder of a loop from 0, or of a digit of one, is."""
-    if total.constant or list(total.terms.values()) != [1]:
+    def interval(term: Any) -> Interval:
+        return _interval(term, bounds)
+
+    if not expr.dtype.is_index:
         return None
-    (key,) = total.terms
-    ends = total.bounds[key]
-    if ends is None or ends[0] != 0:
+    try:
+        return linear_form(expr, divide, known)
+    except _NotLinearError:
         return None
-    whole, lower, extent = (key, 1, ends[1] + 1) if not isinstance(key, tuple) else (None, *key[1:])
-    identity = id(key) if whole is not None else key[0]
-    if extent % by and whole is None:
-        return None  # of a digit, only digits that divide it
-    if isinstance(term, FloorDiv):
-        lower, extent = lower * by, -(-extent // by)
-    else:
-        extent = by
-    digit = (identity, lower, extent)
-    total.bounds[digit] = (0, extent - 1)
-    return _Sum({digit: 1}, 0, total.bounds)

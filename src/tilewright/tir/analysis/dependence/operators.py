@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from tilewright.arith.linear import ZERO, LinearForm, single
 from tilewright.ir.expr import (
-    Add,
     Broadcast,
     Call,
     Cast,
@@ -21,9 +21,8 @@ from tilewright.ir.expr import (
     Mul,
     Ramp,
     Select,
-    Sub,
 )
-from tilewright.tir.analysis.dependence.solver import Linear, is_constant, plus, text_of
+from tilewright.tir.analysis.dependence.solver import text_of
 
 if TYPE_CHECKING:
     from tilewright.tir.analysis.dependence.affine import Affine
@@ -32,44 +31,31 @@ LONGEST: Final = 4000
 """Characters of a quotient above which an expression counts as not affine."""
 
 
-def _add(affine: Affine, expr: Add) -> Linear:
-    return plus(affine.linear(expr.a), affine.linear(expr.b))
-
-
-def _subtract(affine: Affine, expr: Sub) -> Linear:
-    return plus(affine.linear(expr.a), affine.linear(expr.b), -1)
-
-
-def _multiply(affine: Affine, expr: Mul) -> Linear | None:
+def _multiply(affine: Affine, expr: Mul) -> LinearForm | None:
     left, right = affine.linear(expr.a), affine.linear(expr.b)
-    if is_constant(right):
-        return plus({}, left, right.get("", 0))
-    if is_constant(left):
-        return plus({}, right, left.get("", 0))
-    return None
+    if right.is_constant():
+        return left.times(right.constant)
+    return right.times(left.constant) if left.is_constant() else None
 
 
-def _quotient(affine: Affine, expr: FloorDiv) -> Linear | None:
+def _divide(affine: Affine, expr: FloorDiv | FloorMod) -> LinearForm | None:
     by = _divisor(expr.b)
     if by is None:
         return None
     dividend = affine.linear(expr.a)
-    if is_constant(dividend):
-        return {"": dividend.get("", 0) // by}
+    quotient = _quotient(dividend, by)
+    if quotient is None or isinstance(expr, FloorDiv):
+        return quotient
+    return dividend.plus(quotient, -by)
+
+
+def _quotient(dividend: LinearForm, by: int) -> LinearForm | None:
+    if dividend.is_constant():
+        return LinearForm({}, dividend.constant // by)
     if by == 1:
         return dividend
-    return _short({f"floor(({text_of(dividend)})/{by})": 1})
-
-
-def _remainder(affine: Affine, expr: FloorMod) -> Linear | None:
-    by = _divisor(expr.b)
-    if by is None:
-        return None
-    dividend = affine.linear(expr.a)
-    if is_constant(dividend):
-        return {"": dividend.get("", 0) % by}
-    quotient = _short({f"floor(({text_of(dividend)})/{by})": 1})
-    return None if quotient is None else plus(dividend, quotient, -by)
+    text = f"floor(({text_of(dividend)})/{by})"
+    return single(text) if len(text) < LONGEST else None
 
 
 def _divisor(expr: Expr) -> int | None:
@@ -77,33 +63,29 @@ def _divisor(expr: Expr) -> int | None:
     return value if value > 0 else None
 
 
-def _short(form: Linear) -> Linear | None:
-    return form if sum(map(len, form)) < LONGEST else None
-
-
-def _truncated(affine: Affine, expr: Div | Mod) -> Linear | None:
+def _truncated(affine: Affine, expr: Div | Mod) -> LinearForm | None:
     """Division that rounds to zero: -(-a // b) for negative a."""
     by = _divisor(expr.b)
     if by is None:
         return None
     a = affine.linear(expr.a)
-    up, down = f"floor(({text_of(a)})/{by})", f"floor(({text_of(plus({}, a, -1))})/{by})"
-    if len(up) > LONGEST:
+    up, down = _quotient(a, by), _quotient(a.times(-1), by)
+    if up is None or down is None:
         return None
     negative, other = f"{text_of(a)} < 0", f"{text_of(a)} >= 0"
-    quotient = _either(affine, other, {up: 1}, negative, {down: -1})
-    return quotient if isinstance(expr, Div) else plus(a, quotient, -by)
+    quotient = _either(affine, other, up, negative, down.times(-1))
+    return quotient if isinstance(expr, Div) else a.plus(quotient, -by)
 
 
-def _either(affine: Affine, first: str, a: Linear, second: str, b: Linear) -> Linear:
+def _either(affine: Affine, first: str, a: LinearForm, second: str, b: LinearForm) -> LinearForm:
     """A new integer that is `a` where the formula `first` holds, `b` where `second` does."""
     name = affine.unknown(exact=True)
     one, other = f"{name} = {text_of(a)} and {first}", f"{name} = {text_of(b)} and {second}"
     affine.constraints.append(f"(({one}) or ({other}))")
-    return {name: 1}
+    return single(name)
 
 
-def _extremum(affine: Affine, expr: Min | Max) -> Linear:
+def _extremum(affine: Affine, expr: Min | Max) -> LinearForm:
     a, b = affine.linear(expr.a), affine.linear(expr.b)
     x, y = text_of(a), text_of(b)
     first, second = (f"{x} <= {y}", f"{x} > {y}")
@@ -112,16 +94,16 @@ def _extremum(affine: Affine, expr: Min | Max) -> Linear:
     return _either(affine, first, a, second, b)
 
 
-def _choice(affine: Affine, condition: Expr, yes: Expr, no: Expr) -> Linear:
+def _choice(affine: Affine, condition: Expr, yes: Expr, no: Expr) -> LinearForm:
     holds, fails = affine.formula(condition), affine.formula(condition, negated=True)
     return _either(affine, holds, affine.linear(yes), fails, affine.linear(no))
 
 
-def _select(affine: Affine, expr: Select) -> Linear:
+def _select(affine: Affine, expr: Select) -> LinearForm:
     return _choice(affine, expr.condition, expr.true_value, expr.false_value)
 
 
-def _call(affine: Affine, expr: Call) -> Linear | None:
+def _call(affine: Affine, expr: Call) -> LinearForm | None:
     name = getattr(expr.op, "name", "")
     if name == "tir.likely":
         return affine.linear(expr.args[0])
@@ -134,22 +116,23 @@ def _call(affine: Affine, expr: Call) -> Linear | None:
     if name == "tir.shift_right":
         return affine.linear(FloorDiv(expr.args[0], IntImm(dtype, 1 << power)))
     if name == "tir.shift_left":
-        return plus({}, affine.linear(expr.args[0]), 1 << power)
+        return affine.linear(expr.args[0]).times(1 << power)
     if name == "tir.bitwise_and" and power & (power + 1) == 0:
         return affine.linear(FloorMod(expr.args[0], IntImm(dtype, power + 1)))
     return None
 
 
-def _cast(affine: Affine, expr: Cast) -> Linear | None:
+def _cast(affine: Affine, expr: Cast) -> LinearForm | None:
     source, target = expr.value.dtype, expr.dtype
     if source.is_bool:
         holds = affine.formula(expr.value)
-        return _either(affine, holds, {"": 1}, affine.formula(expr.value, negated=True), {})
+        fails = affine.formula(expr.value, negated=True)
+        return _either(affine, holds, LinearForm({}, 1), fails, ZERO)
     wide_enough = source.is_int or (source.is_uint and source.bits < target.bits)
     return affine.linear(expr.value) if wide_enough else None
 
 
-def _let(affine: Affine, expr: Let) -> Linear:
+def _let(affine: Affine, expr: Let) -> LinearForm:
     scope = affine.scope
     affine.scope = {**scope, expr.var: expr.value}
     try:
@@ -158,16 +141,16 @@ def _let(affine: Affine, expr: Let) -> Linear:
         affine.scope = scope
 
 
-def _ramp(affine: Affine, expr: Ramp) -> Linear | None:
+def _ramp(affine: Affine, expr: Ramp) -> LinearForm | None:
     stride = affine.linear(expr.stride)
-    if not is_constant(stride):
+    if not stride.is_constant():
         return None
     lane = affine.unknown(exact=True)
     affine.constraints.append(f"0 <= {lane} < {expr.lanes}")
-    return plus(affine.linear(expr.base), {lane: stride.get("", 0)})
+    return affine.linear(expr.base).plus(single(lane), stride.constant)
 
 
-def _broadcast(affine: Affine, expr: Broadcast) -> Linear:
+def _broadcast(affine: Affine, expr: Broadcast) -> LinearForm:
     return affine.linear(expr.value)
 
 
@@ -177,11 +160,9 @@ def small_constant(expr: Expr) -> int | None:
 
 
 OPERATORS: Final[dict[type, Any]] = {
-    Add: _add,
-    Sub: _subtract,
     Mul: _multiply,
-    FloorDiv: _quotient,
-    FloorMod: _remainder,
+    FloorDiv: _divide,
+    FloorMod: _divide,
     Div: _truncated,
     Mod: _truncated,
     Min: _extremum,

@@ -70,7 +70,7 @@ def _make_loop_map(statement: Statement) -> LoopMap:
     conditions += [affine.formula(c, negated) for c, negated in statement.guards]
     values = [affine.linear(value) for value in statement.bindings]
     places = {name: place for place, name in enumerate(names)}
-    if conditions or any(name and name not in places for form in values for name in form):
+    if conditions or any(term not in places for form in values for term in form.terms):
         text = affine.relation(names, list(map(text_of, values)), conditions)
         found = read_map(quantified(affine.parameters, [text]))
     else:

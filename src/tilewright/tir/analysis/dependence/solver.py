@@ -7,30 +7,35 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, ParamSpec, TypeVar
 
+from tilewright.arith.linear import LinearForm
 from tilewright.ir.cache import LOCK
 from tilewright.tir.analysis.dependence.violation import NotProved
 
-Linear = dict[str, int]
-"""The coefficient of each dimension, size, unknown or quotient; that of ``""`` is the constant."""
+# --- linear forms -------------------------------------------------------------------------------
 
 
-def plus(a: Linear, b: Linear, times: int = 1) -> Linear:
-    """``a + times * b``."""
-    total = dict(a)
-    for name, coefficient in b.items():
-        total[name] = total.get(name, 0) + times * coefficient
-    return {name: coefficient for name, coefficient in total.items() if coefficient}
-
-
-def is_constant(form: Linear) -> bool:
-    """Whether the form is a number."""
-    return not form or (len(form) == 1 and "" in form)
-
-
-def text_of(form: Linear) -> str:
-    """The form in the notation of isl."""
-    parts = [str(c) if not name else name if c == 1 else f"{c}*{name}" for name, c in form.items()]
+def text_of(form: LinearForm) -> str:
+    """A form over names of dimensions, sizes and unknowns, and over quotients, as isl reads it."""
+    parts = [
+        name if coefficient == 1 else f"{coefficient}*{name}"
+        for name, coefficient in form.terms.items()
+    ]
+    if form.constant:
+        parts.append(str(form.constant))
     return " + ".join(parts) or "0"
+
+
+def linear_map(dimensions: Mapping[str, int], forms: Sequence[LinearForm]) -> Any:
+    """The map from points to the values of linear forms over their dimensions."""
+    kinds, space = isl().dim_type, isl().Space.alloc(context(), 0, len(dimensions), len(forms))
+    zero = isl().Aff.zero_on_domain_space(space.domain())
+    values = isl().AffList.alloc(context(), len(forms))
+    for form in forms:
+        value = zero.set_constant_val(_value(form.constant))
+        for name, coefficient in form.terms.items():
+            value = value.set_coefficient_val(kinds.in_, dimensions[name], _value(coefficient))
+        values = values.add(value)
+    return isl().Map.from_multi_aff(isl().MultiAff.from_aff_list(space, values))
 
 
 # --- sizes --------------------------------------------------------------------------------------
@@ -127,22 +132,6 @@ def boxed(points: Any, bounds: Mapping[int, tuple[int, int]]) -> Any:
         points = points.lower_bound_val(kinds.set, place, _value(low))
         points = points.upper_bound_val(kinds.set, place, _value(high))
     return points
-
-
-def linear_map(dimensions: Mapping[str, int], forms: Sequence[Linear]) -> Any:
-    """The map from points to the values of linear forms over their dimensions."""
-    kinds, space = isl().dim_type, isl().Space.alloc(context(), 0, len(dimensions), len(forms))
-    zero = isl().Aff.zero_on_domain_space(space.domain())
-    values = isl().AffList.alloc(context(), len(forms))
-    for form in forms:
-        value = zero
-        for name, coefficient in form.items():
-            if name:
-                value = value.set_coefficient_val(kinds.in_, dimensions[name], _value(coefficient))
-            else:
-                value = value.set_constant_val(_value(coefficient))
-        values = values.add(value)
-    return isl().Map.from_multi_aff(isl().MultiAff.from_aff_list(space, values))
 
 
 @functools.lru_cache(maxsize=1024)

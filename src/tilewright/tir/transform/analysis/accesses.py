@@ -6,8 +6,9 @@ import functools
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from tilewright.arith.linear import LinearForm
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import LE, LT, And, Broadcast, Call, Expr, Or, Ramp, Var, is_const_int
 from tilewright.ir.node import Node
@@ -17,9 +18,7 @@ from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.stmt import Allocate, BufferStore, For, IfThenElse, LetStmt, Stmt, While
 from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.analysis.affine import (
-    Affine,
     Key,
-    add,
     affine,
     difference,
     structural_key,
@@ -36,12 +35,12 @@ class Span(NamedTuple):
     `i + 1` begins, wherever they begin themselves.
     """
 
-    start: Affine
-    ends: tuple[Affine, ...]
+    start: LinearForm
+    ends: tuple[LinearForm, ...]
 
-    def ends_before(self, place: Affine, scope: EnclosingScope) -> bool:
+    def ends_before(self, place: LinearForm, scope: EnclosingScope) -> bool:
         """Whether none of the elements is at `place` or after it."""
-        return any(scope.is_not_negative(add(place, end, -1)) for end in self.ends)
+        return any(scope.is_not_negative(place.plus(end, -1)) for end in self.ends)
 
 
 def contiguous_base(index: Expr) -> tuple[Expr, int]:
@@ -55,16 +54,16 @@ def span_of(node: BufferLoad | BufferStore) -> Span:
     """The elements of an access of neighbours in a flat buffer."""
     base, lanes = contiguous_base(node.indices[0])
     start = affine(base)
-    rooms = [Affine({}, lanes), *_rooms(node.predicate)]
-    return Span(start, tuple(add(start, room, 1) for room in rooms))
+    rooms = [LinearForm({}, lanes), *_rooms(node.predicate)]
+    return Span(start, tuple(map(start.plus, rooms)))
 
 
-def _rooms(predicate: Expr | None) -> Iterator[Affine]:
+def _rooms(predicate: Expr | None) -> Iterator[LinearForm]:
     """How many of the first lanes a mask leaves at the most, by each of its parts."""
     if isinstance(predicate, And):
         yield from _rooms(predicate.a)
         yield from _rooms(predicate.b)
-    elif isinstance(predicate, (LT, LE)) and predicate.a.dtype.is_int:
+    elif isinstance(predicate, (LT, LE)) and predicate.a.dtype.is_index:
         left, right = predicate.a, predicate.b
         if (
             isinstance(left, Ramp)
@@ -83,7 +82,7 @@ def spans_are_apart(rows: Sequence[Sequence[Span]], scope: EnclosingScope) -> bo
     """
 
     def follows(one: Sequence[Span], other: Sequence[Span]) -> bool:
-        return scope.is_not_negative(add(other[0].start, one[0].start, -1))
+        return scope.is_not_negative(other[0].start.plus(one[0].start, -1))
 
     for row in rows:
         if not all(a.ends_before(b.start, scope) for a, b in itertools.pairwise(row)):
@@ -103,7 +102,7 @@ class Location(NamedTuple):
     """Neighbouring elements: `lanes` of them from `terms + offset`, where `predicate` holds."""
 
     data: Var
-    terms: frozenset[tuple[Key, int]]
+    terms: frozenset[tuple[Any, int]]
     offset: int
     lanes: int
     predicate: Key
@@ -155,7 +154,7 @@ class Accesses:
             return True
         if len({(location.data, location.dtype) for location in distinct}) > 1:
             return False
-        rows: dict[frozenset[tuple[Key, int]], list[Span]] = {}
+        rows: dict[frozenset[tuple[Any, int]], list[Span]] = {}
         for location in sorted(distinct, key=lambda location: location.offset):
             rows.setdefault(location.terms, []).append(span_of(self._nodes[location]))
         return spans_are_apart(list(rows.values()), scope)
@@ -175,7 +174,7 @@ def access_of(node: BufferLoad | BufferStore) -> Access:
     loads = any(isinstance(part, (BufferLoad, Call)) for part in _parts(node))
     if plain and not loads:
         form = affine(base)
-        terms = frozenset((key, term.coefficient) for key, term in form.terms.items())
+        terms = frozenset(form.terms.items())
         data, dtype = node.buffer.data, node.buffer.dtype
         location = Location(data, terms, form.constant, lanes, predicate, dtype)
     return Access(node, location, frozenset(variables), loads)

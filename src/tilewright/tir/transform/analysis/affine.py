@@ -1,9 +1,9 @@
-"""Integer index expressions as polynomials of their variables.
+"""Integer index expressions multiplied out, with equal products collected.
 
-Index arithmetic is a sum of products: `(m_0 * 16 + m_1) * 1024 + l`. In the expanded form, with
-equal products collected, two indices can be compared, the stride along a loop can be read off, and
-the text is what a person would write. Everything that is not a sum or product (a division, a load)
-is an opaque atom.
+Index arithmetic is a sum of products: `(m_0 * 16 + m_1) * 1024 + l`. In the expanded form two
+indices can be compared, the stride along a loop can be read off, and the text is what a person
+would write. A term of it is a variable, or a `Product`: of several factors, or of one that is
+neither sum nor multiple (a division, a load), which is opaque.
 
 Expansion is exact for arithmetic that wraps around. Looking through a cast to a wider type is not:
 it assumes that index arithmetic does not overflow, as any access within its buffer does not.
@@ -11,35 +11,17 @@ it assumes that index arithmetic does not overflow, as any access within its buf
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Hashable, Iterable
+from typing import Any
 
+from tilewright.arith.linear import LinearForm, Terms, collect, linear_form, nonzero
 from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import DType
-from tilewright.ir.expr import Add, Cast, Expr, IntImm, Mul, Sub, Var
+from tilewright.ir.expr import Add, Cast, Expr, IntImm, Mul, SizeVar, Sub, Var
 from tilewright.ir.node import Node, Role
 from tilewright.tir.substitute import variables_of
 
 Key = Hashable
-Monomial = tuple[Key, ...]
-
-
-class Term(NamedTuple):
-    """`coefficient * factors[0] * factors[1] * ...`."""
-
-    coefficient: int
-    factors: tuple[Expr, ...]
-
-
-class Affine(NamedTuple):
-    """A sum of terms and a constant; `terms` keeps the order in which the text had them."""
-
-    terms: Mapping[Monomial, Term]
-    constant: int
-
-    def is_constant(self) -> bool:
-        """Whether no variable is left."""
-        return not self.terms
 
 
 def structural_key(node: Node) -> Key:
@@ -68,61 +50,55 @@ def _value_key(value: object, role: Role) -> Key:
     return value if isinstance(value, Hashable) else id(value)
 
 
-def affine(expr: Expr) -> Affine:
+class Product:
+    """A product as a term; equal where the factors are, in any order, by structure.
+
+    Attributes:
+        factors: in the order of the text.
+    """
+
+    __slots__ = ("_hash", "_key", "factors")
+
+    def __init__(self, factors: tuple[Expr, ...]) -> None:
+        keys = [structural_key(factor) for factor in factors]
+        if len(keys) > 1:
+            keys.sort(key=hash)
+        self.factors, self._key = factors, keys
+        self._hash = hash(tuple(keys))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Product) and self._key == other._key
+
+
+def factors_of(term: Any) -> tuple[Expr, ...]:
+    """The factors of a term: those of a product, or the variable that it is."""
+    return term.factors if term.__class__ is Product else (term,)
+
+
+def affine(expr: Expr) -> LinearForm:
     """The expanded form of an integer expression."""
-    terms: dict[Monomial, Term] = {}
-    constant = _add(expr, 1, terms)
-    return Affine({k: t for k, t in terms.items() if t.coefficient}, constant)
+    return linear_form(expr, _add_factor)
 
 
-def equal_forms(left: Affine, right: Affine) -> bool:
-    """Whether the two have the same terms and constant."""
-    if left.constant != right.constant or len(left.terms) != len(right.terms):
-        return False
-    for monomial, term in left.terms.items():
-        other = right.terms.get(monomial)
-        if other is None or other.coefficient != term.coefficient:
-            return False
-    return True
-
-
-def difference(left: Expr, right: Expr) -> Affine:
+def difference(left: Expr, right: Expr) -> LinearForm:
     """The expanded form of `left - right`."""
-    terms: dict[Monomial, Term] = {}
-    constant = _add(left, 1, terms) + _add(right, -1, terms)
-    return Affine({k: t for k, t in terms.items() if t.coefficient}, constant)
+    terms: Terms = {}
+    constant = collect(left, 1, terms, _add_factor) + collect(right, -1, terms, _add_factor)
+    return LinearForm(nonzero(terms), constant)
 
 
-def add(left: Affine, right: Affine, scale: int) -> Affine:
-    """The expanded form of `left + scale * right`."""
-    terms = dict(left.terms)
-    for term in right.terms.values():
-        _add_term(terms, scale * term.coefficient, term.factors)
-    constant = left.constant + scale * right.constant
-    return Affine({k: t for k, t in terms.items() if t.coefficient}, constant)
-
-
-def _add(expr: Expr, scale: int, terms: dict[Monomial, Term]) -> int:
-    """Add `scale * expr` to `terms`; returns the constant part."""
-    kind = expr.__class__
-    if kind is IntImm:
-        return scale * expr.value  # type: ignore[attr-defined]
-    if kind is Add:
-        return _add(expr.a, scale, terms) + _add(expr.b, scale, terms)  # type: ignore[attr-defined]
-    if kind is Sub:
-        return _add(expr.a, scale, terms) + _add(expr.b, -scale, terms)  # type: ignore[attr-defined]
-    if kind is Mul:
-        a, b = expr.a, expr.b  # type: ignore[attr-defined]
-        if b.__class__ is IntImm:
-            return _add(a, scale * b.value, terms)
-        if a.__class__ is IntImm:
-            return _add(b, scale * a.value, terms)
-        return _add_product(affine(a), affine(b), scale, terms)
-    if kind is Cast and _widens(expr):  # type: ignore[arg-type]
-        inner = affine(expr.value)  # type: ignore[attr-defined]
-        for term in inner.terms.values():
-            widened = tuple(cast(expr.dtype, factor) for factor in term.factors)
-            _add_term(terms, scale * term.coefficient, widened)
+def _add_factor(expr: Any, scale: int, terms: Terms) -> int:
+    """Add a multiple of a product or of an opaque expression; returns the constant part."""
+    if expr.__class__ is Mul:
+        return _add_product(affine(expr.a), affine(expr.b), scale, terms)
+    if expr.__class__ is Cast and _widens(expr):
+        inner = affine(expr.value)
+        for term, coefficient in inner.terms.items():
+            widened = tuple(cast(expr.dtype, factor) for factor in factors_of(term))
+            _add_term(terms, scale * coefficient, widened)
         return scale * inner.constant
     _add_term(terms, scale, (expr,))
     return 0
@@ -130,67 +106,57 @@ def _add(expr: Expr, scale: int, terms: dict[Monomial, Term]) -> int:
 
 def _widens(expr: Cast) -> bool:
     source, target = expr.value.dtype, expr.dtype
-    return source.is_int and target.is_int and source.bits <= target.bits and (
-        expr.value.__class__ in (Add, Sub, Mul)
-    )  # fmt: skip
+    if expr.value.__class__ not in (Add, Sub, Mul):
+        return False
+    return source.is_index and target.is_int and source.bits <= target.bits
 
 
-def _add_product(a: Affine, b: Affine, scale: int, terms: dict[Monomial, Term]) -> int:
-    for x in a.terms.values():
-        for y in b.terms.values():
-            _add_term(terms, scale * x.coefficient * y.coefficient, x.factors + y.factors)
+def _add_product(a: LinearForm, b: LinearForm, scale: int, terms: Terms) -> int:
+    for x, n in a.terms.items():
+        for y, m in b.terms.items():
+            _add_term(terms, scale * n * m, factors_of(x) + factors_of(y))
         if b.constant:
-            _add_term(terms, scale * x.coefficient * b.constant, x.factors)
-    if a.constant:
-        for y in b.terms.values():
-            _add_term(terms, scale * a.constant * y.coefficient, y.factors)
-    return scale * a.constant * b.constant
+            terms[x] = terms.get(x, 0) + scale * n * b.constant
+    return b.add_to(terms, scale * a.constant) if a.constant else 0
 
 
-def _add_term(terms: dict[Monomial, Term], scale: int, factors: tuple[Expr, ...]) -> None:
-    keys = [structural_key(factor) for factor in factors]
-    if len(keys) > 1:
-        keys.sort(key=_key_order)
-    monomial = tuple(keys)
-    found = terms.get(monomial)
-    terms[monomial] = Term(scale + (found.coefficient if found else 0), factors)
+def _add_term(terms: Terms, scale: int, factors: tuple[Expr, ...]) -> None:
+    is_variable = len(factors) == 1 and factors[0].__class__ in (Var, SizeVar)
+    term = factors[0] if is_variable else Product(factors)
+    terms[term] = terms.get(term, 0) + scale
 
 
-def _key_order(key: Key) -> int:
-    return hash(key)
-
-
-def to_expr(form: Affine, dtype: DType) -> Expr:
+def to_expr(form: LinearForm, dtype: DType) -> Expr:
     """The expression of an expanded form: products with constants last, subtraction for minus."""
     result: Expr | None = None
-    negative: list[Term] = []
-    for term in form.terms.values():
-        if term.coefficient < 0:
-            negative.append(term)
+    negative: list[tuple[Any, int]] = []
+    for term, coefficient in form.terms.items():
+        if coefficient < 0:
+            negative.append((term, coefficient))
             continue
-        product = _product(term, dtype)
+        product = _product(term, coefficient, dtype)
         result = product if result is None else Add(result, product)
     constant = form.constant
     if constant > 0 or (result is None and (constant or not negative)):
         imm = _constant(constant, dtype)
         result = imm if result is None else Add(result, imm)
         constant = 0
-    for term in negative:
+    for term, coefficient in negative:
         if result is None:
-            result = _product(term, dtype)
+            result = _product(term, coefficient, dtype)
         else:
-            result = Sub(result, _product(term._replace(coefficient=-term.coefficient), dtype))
+            result = Sub(result, _product(term, -coefficient, dtype))
     if constant < 0 and result is not None:
         result = Sub(result, _constant(-constant, dtype))
     assert result is not None
     return result
 
 
-def _product(term: Term, dtype: DType) -> Expr:
-    result = term.factors[0]
-    for factor in term.factors[1:]:
-        result = Mul(result, factor)
-    return result if term.coefficient == 1 else Mul(result, _constant(term.coefficient, dtype))
+def _product(term: Any, coefficient: int, dtype: DType) -> Expr:
+    first, *others = factors_of(term)
+    for factor in others:
+        first = Mul(first, factor)
+    return first if coefficient == 1 else Mul(first, _constant(coefficient, dtype))
 
 
 def _constant(value: int, dtype: DType) -> Expr:
@@ -210,34 +176,44 @@ def occurs(var: Var, expr: Expr) -> bool:
     return any(found is var for found in variables_of(expr))
 
 
-def mentions(form: Affine, variables: Iterable[Var]) -> bool:
-    """Whether any of the variables occurs, also inside of atoms."""
+def mentions(form: LinearForm, variables: Iterable[Var]) -> bool:
+    """Whether any of the variables occurs, also inside of opaque factors."""
     wanted = set(variables)
     return any(
-        var in wanted for t in form.terms.values() for f in t.factors for var in variables_of(f)
+        var in wanted for term in form.terms for f in factors_of(term) for var in variables_of(f)
     )
 
 
-def split(form: Affine, var: Var) -> tuple[Affine, Affine] | None:
+def split(form: LinearForm, var: Var) -> tuple[LinearForm, LinearForm] | None:
     """`(coefficient, rest)` with `form = coefficient * var + rest`, neither mentioning `var`.
 
     In place of `var` there may also be a cast of it to a wider type. None if `form` is not linear
     in `var`.
     """
-    coefficient: dict[Monomial, Term] = {}
-    rest: dict[Monomial, Term] = {}
-    constant = 0
-    for monomial, term in form.terms.items():
+    slope: Terms = {}
+    rest: Terms = {}
+    constant = form.terms.get(var, 0)
+    for term, coefficient in form.terms.items():
+        if term.__class__ is not Product:
+            if term is not var:
+                rest[term] = coefficient
+            continue
         others = tuple(f for f in term.factors if f is not var and not _is_widened(f, var))
         if len(term.factors) - len(others) > 1 or any(occurs(var, f) for f in others):
             return None
         if len(others) == len(term.factors):
-            rest[monomial] = term
+            rest[term] = coefficient
         elif others:
-            _add_term(coefficient, term.coefficient, others)
+            _add_term(slope, coefficient, others)
         else:
-            constant += term.coefficient
-    return Affine(coefficient, constant), Affine(rest, form.constant)
+            constant += coefficient
+    return LinearForm(nonzero(slope), constant), LinearForm(rest, form.constant)
+
+
+def stride_along(form: LinearForm, var: Var) -> int | None:
+    """What a form grows by with `var`, if that is a number; 0 if `var` does not occur."""
+    parts = split(form, var)
+    return parts[0].constant if parts is not None and parts[0].is_constant() else None
 
 
 def _is_widened(factor: Expr, var: Var) -> bool:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from tilewright.arith import Analyzer
 from tilewright.arith.fused_loops import as_fused_loops
 from tilewright.arith.itermap import IterMapResult, detect_iter_map
-from tilewright.arith.linear import mentions
+from tilewright.arith.linear import LinearForm, mentions
 from tilewright.ir.convert import as_expr, const
 from tilewright.ir.expr import (
     EQ,
@@ -32,7 +32,7 @@ from tilewright.ir.expr import (
 )
 from tilewright.ir.range import Range
 from tilewright.ir.structural import structural_equal
-from tilewright.tir.transform.analysis.affine import Affine, affine, expand, split, to_expr
+from tilewright.tir.transform.analysis.affine import affine, expand, split, to_expr
 from tilewright.tir.transform.analysis.affine import mentions as form_mentions
 from tilewright.tir.transform.analysis.symbolic_min_max import at_most
 from tilewright.tir.transform.building.scoped_visitor import Loop
@@ -170,7 +170,7 @@ def _separate_sides(
 
 
 def _reach(
-    rest: Affine, steps: list[tuple[int, Loop]], index: Expr, analyzer: Analyzer
+    rest: LinearForm, steps: list[tuple[int, Loop]], index: Expr, analyzer: Analyzer
 ) -> Side | None:
     """The values of ``rest + sum(step * variable)``, if there are no gaps between them."""
     low = high = to_expr(rest, index.dtype)
@@ -246,7 +246,7 @@ def bounds_by_condition(
     ``i * 4 + j < n`` says that ``i * 4 + j + 1`` is at most ``n``. Where there is an answer, it is
     all that the condition says.
     """
-    if not isinstance(condition, CompareExpr) or not condition.a.dtype.is_int:
+    if not isinstance(condition, CompareExpr) or not condition.a.dtype.is_index:
         return (), ()
     if condition.a.dtype.lanes != 1 or index.dtype.lanes != 1:
         return (), ()

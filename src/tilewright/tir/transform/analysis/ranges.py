@@ -9,10 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from tilewright.arith import Analyzer
+from tilewright.arith.bounds import type_bounds
+from tilewright.arith.facts import EVERYTHING, UNBOUNDED, Interval
+from tilewright.arith.linear import LinearForm
 from tilewright.ir.arithmetic import logical_and
-from tilewright.ir.convert import const
+from tilewright.ir.convert import as_expr, const
 from tilewright.ir.dtype import BOOL
 from tilewright.ir.expr import (
     EQ,
@@ -43,12 +47,7 @@ from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import For, IfThenElse, Stmt
-from tilewright.tir.transform.analysis.affine import Affine, add, affine, difference, expand
-
-Interval = tuple[int | None, int | None]
-"""The smallest and the largest value, None where there is no bound."""
-
-UNKNOWN: Interval = (None, None)
+from tilewright.tir.transform.analysis.affine import affine, difference, expand, factors_of
 
 _HARD = (FloorDiv, FloorMod, Div, Mod, Min, Max, Select)
 """What multiplying out does not see through."""
@@ -67,18 +66,21 @@ class Ranges:
         self._bound[var] = (minimum, extent)
         if self._analyzer is not None:
             self._analyzer.bind_range(var, minimum, extent)
-        low = self.interval(minimum)[0]
-        high = self.interval_of(affine(minimum + extent))[1]
-        self._of[var] = (low, None if high is None else high - 1)
+        if var.dtype.is_index:
+            low = self.interval(minimum)[0]
+            self._of[var] = low, self.interval(as_expr(minimum + extent))[1] - 1
+        elif isinstance(minimum, IntImm) and isinstance(extent, IntImm):
+            self._of[var] = minimum.value, minimum.value + extent.value - 1
+        else:
+            self._of[var] = type_bounds(var.dtype)
 
     def not_negative(self, var: Var) -> None:
         """Let `var` be zero or more."""
-        self._of[var] = (0, None)
+        self._of[var] = (0, UNBOUNDED)
 
-    def is_not_negative(self, form: Affine) -> bool:
+    def is_not_negative(self, form: LinearForm) -> bool:
         """Whether the interval of an expanded expression has no negative numbers."""
-        low = self.interval_of(form)[0]
-        return low is not None and low >= 0
+        return self.interval_of(form)[0] >= 0
 
     @property
     def analyzer(self) -> Analyzer:
@@ -98,50 +100,45 @@ class Ranges:
 
     def interval(self, expr: Expr) -> Interval:
         """Bounds of an integer expression."""
-        return self.interval_of(affine(expr))
+        if expr.dtype.is_index or isinstance(expr, (Var, IntImm)):
+            return self.interval_of(affine(expr))
+        return type_bounds(expr.dtype)  # it may wrap around
 
-    def interval_of(self, form: Affine) -> Interval:
+    def interval_of(self, form: LinearForm) -> Interval:
         """Bounds of an expanded expression."""
-        low: int | None = form.constant
-        high: int | None = form.constant
-        for term in form.terms.values():
-            bounds = self._product(term.factors)
-            a, b = bounds if term.coefficient > 0 else (bounds[1], bounds[0])
-            low = None if low is None or a is None else low + term.coefficient * a
-            high = None if high is None or b is None else high + term.coefficient * b
-        return low, high
+        return form.bounds(self._product)
 
-    def _product(self, factors: tuple[Expr, ...]) -> Interval:
-        low, high = self._atom(factors[0])
-        for factor in factors[1:]:
+    def _product(self, term: Any) -> Interval:
+        first, *others = factors_of(term)
+        low, high = self._atom(first)
+        for factor in others:
             a, b = self._atom(factor)
-            if low is None or a is None or low < 0 or a < 0:
-                return UNKNOWN
-            low, high = low * a, None if high is None or b is None else high * b
+            if low < 0 or a < 0:
+                return EVERYTHING
+            low, high = low * a, high * b
         return low, high
 
     def _atom(self, atom: Expr) -> Interval:
         if isinstance(atom, Var):
-            return self._of.get(atom, (0, None) if isinstance(atom, SizeVar) else UNKNOWN)
+            return self._of.get(atom, (0, UNBOUNDED) if isinstance(atom, SizeVar) else EVERYTHING)
         if isinstance(atom, Cast) and atom.dtype.is_int and atom.value.dtype.is_int:
             inner = self.interval(atom.value)
-            return inner if atom.value.dtype.bits <= atom.dtype.bits else UNKNOWN
+            return inner if atom.value.dtype.bits <= atom.dtype.bits else EVERYTHING
         if isinstance(atom, (FloorDiv, FloorMod)) and isinstance(atom.b, IntImm):
             return self._division(atom, atom.b.value)
         if isinstance(atom, (Min, Max)):
-            return _extremum(atom, self.interval(atom.a), self.interval(atom.b))
-        return UNKNOWN
+            pick = min if isinstance(atom, Min) else max
+            a, b = self.interval(atom.a), self.interval(atom.b)
+            return pick(a[0], b[0]), pick(a[1], b[1])
+        return EVERYTHING
 
     def _division(self, atom: FloorDiv | FloorMod, divisor: int) -> Interval:
         if divisor <= 0:
-            return UNKNOWN
+            return EVERYTHING
         low, high = self.interval(atom.a)
         if isinstance(atom, FloorDiv):
-            return (
-                None if low is None else low // divisor,
-                None if high is None else high // divisor,
-            )
-        if low is not None and high is not None and low // divisor == high // divisor:
+            return low // divisor, high // divisor
+        if low // divisor == high // divisor:
             return low % divisor, high % divisor
         return 0, divisor - 1
 
@@ -161,47 +158,35 @@ class Ranges:
         condition = without_likely(condition)
         if isinstance(condition, IntImm):
             return bool(condition.value)
-        if isinstance(condition, CompareExpr) and condition.a.dtype.is_int and (
-            condition.a.dtype.lanes == 1
-        ):  # fmt: skip
+        if not isinstance(condition, CompareExpr) or condition.a.dtype.lanes != 1:
+            return None
+        dtype, known = condition.a.dtype, None
+        if dtype.is_index:
             low, high = self.interval_of(difference(condition.a, condition.b))
             known = _sign_decides(condition, low, high)
-            return self._analyzed(condition) if known is None else known
-        return None
+        if not dtype.is_int or any(isinstance(n, (BufferLoad, Call)) for n in walk(condition)):
+            return None  # arithmetic on data may wrap around
+        return self._analyzed(condition) if known is None else known
 
     def _analyzed(self, condition: CompareExpr) -> bool | None:
         """What the analyzer says, where symbolic bounds or divisions may decide."""
         nodes = list(walk(condition))
-        if any(isinstance(node, (BufferLoad, Call)) for node in nodes):
-            return None
         symbolic = any(
             isinstance(node, Var) and not is_const_int(self._bound[node][1])
             for node in nodes
             if isinstance(node, Var) and node in self._bound
         )
-        if not symbolic and not any(isinstance(node, _HARD) for node in nodes):
+        is_hard = any(isinstance(node, _HARD) for node in nodes)
+        if condition.a.dtype.is_index and not symbolic and not is_hard:
             return None
         found = self.analyzer.simplify(condition)
         return bool(found.value) if isinstance(found, IntImm) else None
 
 
-def _extremum(atom: Min | Max, a: Interval, b: Interval) -> Interval:
-    pick = min if isinstance(atom, Min) else max
-    both_low = a[0] is not None and b[0] is not None
-    both_high = a[1] is not None and b[1] is not None
-    low = pick(a[0], b[0]) if both_low else None  # type: ignore[type-var]
-    high = pick(a[1], b[1]) if both_high else None  # type: ignore[type-var]
-    if isinstance(atom, Min) and high is None:
-        high = a[1] if a[1] is not None else b[1]
-    if isinstance(atom, Max) and low is None:
-        low = a[0] if a[0] is not None else b[0]
-    return low, high
-
-
-def _sign_decides(condition: CompareExpr, low: int | None, high: int | None) -> bool | None:
+def _sign_decides(condition: CompareExpr, low: int, high: int) -> bool | None:
     """The truth of `a ? b` from bounds of `a - b`."""
-    negative, not_positive = high is not None and high < 0, high is not None and high <= 0
-    positive, not_negative = low is not None and low > 0, low is not None and low >= 0
+    negative, not_positive = high < 0, high <= 0
+    positive, not_negative = low > 0, low >= 0
     holds, fails = {
         LT: (negative, not_negative),
         LE: (not_positive, positive),
@@ -232,7 +217,7 @@ class EnclosingScope:
 
     def __init__(self, func: PrimFunc) -> None:
         self._ranges = Ranges()
-        self._not_negative: list[Affine] = []
+        self._not_negative: list[LinearForm] = []
         for buffer in func.buffer_map.values():
             for extent in buffer.shape:
                 if isinstance(extent, Var):
@@ -264,18 +249,18 @@ class EnclosingScope:
             return stmt
         return stmt.replace(then_case=taken, else_case=other)
 
-    def is_not_negative(self, form: Affine) -> bool:
+    def is_not_negative(self, form: LinearForm) -> bool:
         """Whether `form` is zero or more for certain."""
         return self._ranges.is_not_negative(form) or any(
-            self._ranges.is_not_negative(add(form, known, -1)) for known in self._not_negative
+            self._ranges.is_not_negative(form.plus(known, -1)) for known in self._not_negative
         )
 
 
-def _not_negative(condition: Expr) -> Affine | None:
+def _not_negative(condition: Expr) -> LinearForm | None:
     """What is zero or more where a comparison of integers holds; None for other conditions."""
     if not isinstance(condition, (LT, LE, GT, GE)):
         return None
-    if not condition.a.dtype.is_int or condition.a.dtype.lanes != 1:
+    if not condition.a.dtype.is_index or condition.a.dtype.lanes != 1:
         return None
     if any(isinstance(node, (BufferLoad, Call)) for node in walk(condition)):
         return None  # it may have changed since

@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from tilewright.arith import Analyzer
+from tilewright.arith.linear import LinearForm
 from tilewright.ir.convert import as_expr
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr, Max, Min
-from tilewright.tir.transform.analysis.affine import Affine, Term, add, affine, difference, to_expr
+from tilewright.tir.transform.analysis.affine import Product, affine, difference, to_expr
 
 Value = TypeVar("Value", bool, float)
 
@@ -46,7 +47,7 @@ def upper_bound(expr: Expr, analyzer: Analyzer) -> float:
 
 
 def _by_cases(
-    form: Affine,
+    form: LinearForm,
     dtype: DType,
     depth: int,
     of_case: Callable[[Expr], Value],
@@ -57,29 +58,30 @@ def _by_cases(
     key = _extremum(form) if depth else None
     if key is None:
         return of_case(to_expr(form, dtype))
-    term = form.terms[key]
-    rest = Affine({k: t for k, t in form.terms.items() if k is not key}, form.constant)
-    extremum = term.factors[0]
+    coefficient = form.terms[key]
+    rest = LinearForm({k: n for k, n in form.terms.items() if k is not key}, form.constant)
+    (extremum,) = key.factors
     assert isinstance(extremum, (Min, Max))
-    cases = [add(rest, affine(side), term.coefficient) for side in (extremum.a, extremum.b)]
-    combine = of_larger if _is_larger(term) else of_smaller
+    cases = [rest.plus(affine(side), coefficient) for side in (extremum.a, extremum.b)]
+    combine = of_larger if _is_larger(key, coefficient) else of_smaller
     return combine([_by_cases(c, dtype, depth - 1, of_case, of_larger, of_smaller) for c in cases])
 
 
-def _extremum(form: Affine) -> tuple[object, ...] | None:
-    """The key of a term that is a multiple of a minimum or a maximum.
+def _extremum(form: LinearForm) -> Product | None:
+    """A term that is a multiple of a minimum or a maximum.
 
     Those that stand for the larger case come first: for each of its cases, another one of the
     smaller cases may serve.
     """
     found = [
-        key
-        for key, term in form.terms.items()
-        if len(term.factors) == 1 and isinstance(term.factors[0], (Min, Max))
+        term
+        for term in form.terms
+        if isinstance(term, Product) and isinstance(term.factors[0], (Min, Max))
+        if len(term.factors) == 1
     ]
-    return min(found, key=lambda key: not _is_larger(form.terms[key]), default=None)
+    return min(found, key=lambda term: not _is_larger(term, form.terms[term]), default=None)
 
 
-def _is_larger(term: Term) -> bool:
+def _is_larger(term: Product, coefficient: int) -> bool:
     """Whether a multiple of a minimum or a maximum is the larger one of its cases."""
-    return isinstance(term.factors[0], Max) == (term.coefficient > 0)
+    return isinstance(term.factors[0], Max) == (coefficient > 0)

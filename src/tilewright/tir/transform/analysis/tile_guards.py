@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from tilewright.arith.linear import LinearForm
 from tilewright.ir.convert import as_expr, cast
 from tilewright.ir.expr import GE, GT, LE, LT, Call, CompareExpr, Expr, IntImm, Let, Var
 from tilewright.ir.rewrite import walk
@@ -12,8 +13,6 @@ from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.stmt import BufferStore, For, ForKind, IfThenElse, LetStmt, Stmt
 from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.analysis.affine import (
-    Affine,
-    Term,
     affine,
     difference,
     split,
@@ -113,7 +112,7 @@ def always_holds(part: Expr, loops: Sequence[For]) -> Expr | None:
     variable extent.
     """
     condition = without_likely(part)
-    if not isinstance(condition, (LT, LE, GT, GE)) or not condition.a.dtype.is_int:
+    if not isinstance(condition, (LT, LE, GT, GE)) or not condition.a.dtype.is_index:
         return None
     form = difference(condition.a, condition.b)
     largest = isinstance(condition, (LT, LE))
@@ -132,7 +131,7 @@ def always_holds(part: Expr, loops: Sequence[For]) -> Expr | None:
             end = as_expr(loop.min + (loop.extent.value - 1))
         if any(var in inner for var in variables_of(end)):
             return None
-        form = _plus(parts[1], affine(as_expr(cast(condition.a.dtype, end) * coefficient)))
+        form = parts[1].plus(affine(as_expr(cast(condition.a.dtype, end) * coefficient)))
     return _comparison(condition, form)
 
 
@@ -145,24 +144,11 @@ def _executions(loops: Sequence[For]) -> int:
     return count
 
 
-def _plus(a: Affine, b: Affine) -> Affine:
-    terms = dict(a.terms)
-    for key, term in b.terms.items():
-        known = terms.get(key)
-        total = term.coefficient + (known.coefficient if known else 0)
-        terms[key] = Term(total, term.factors)
-    return Affine({k: t for k, t in terms.items() if t.coefficient}, a.constant + b.constant)
-
-
-def _comparison(like: CompareExpr, form: Affine) -> Expr:
+def _comparison(like: CompareExpr, form: LinearForm) -> Expr:
     """`form ? 0`, with what is subtracted on the other side."""
     dtype = like.a.dtype
-    left = {k: t for k, t in form.terms.items() if t.coefficient > 0}
-    right = {
-        k: t._replace(coefficient=-t.coefficient)
-        for k, t in form.terms.items()
-        if t.coefficient < 0
-    }
+    left = {term: n for term, n in form.terms.items() if n > 0}
+    right = {term: -n for term, n in form.terms.items() if n < 0}
     up, down = max(form.constant, 0), max(-form.constant, 0)
-    a, b = to_expr(Affine(left, up), dtype), to_expr(Affine(right, down), dtype)
+    a, b = to_expr(LinearForm(left, up), dtype), to_expr(LinearForm(right, down), dtype)
     return like.replace(a=a, b=b)

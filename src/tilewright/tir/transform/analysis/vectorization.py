@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from tilewright.arith.linear import LinearForm
 from tilewright.ir.convert import as_expr
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Call, Expr, Var
@@ -17,7 +18,7 @@ from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.stmt import Allocate, BufferStore, For, LetStmt, Stmt
 from tilewright.tir.substitute import variables_of
-from tilewright.tir.transform.analysis.affine import Affine, affine, difference, split
+from tilewright.tir.transform.analysis.affine import affine, difference, mentions, split
 from tilewright.tir.transform.lower_math import EXPANDED
 
 
@@ -74,7 +75,7 @@ def carried_dependence(var: Var, body: LoopBody, lanes: int | None) -> tuple[Acc
 
     `lanes` neighbouring iterations run at once; None stands for any number.
     """
-    by_memory: dict[Var, list[tuple[Access, tuple[Affine, Affine] | None]]] = {}
+    by_memory: dict[Var, list[tuple[Access, tuple[LinearForm, LinearForm] | None]]] = {}
     for access in body.accesses:
         if access.data not in body.private:
             parts = split(affine(access.index), var)
@@ -93,9 +94,9 @@ def carried_dependence(var: Var, body: LoopBody, lanes: int | None) -> tuple[Acc
 
 def _independent(
     earlier: Access,
-    a: tuple[Affine, Affine] | None,
+    a: tuple[LinearForm, LinearForm] | None,
     later: Access,
-    b: tuple[Affine, Affine] | None,
+    b: tuple[LinearForm, LinearForm] | None,
     bound: frozenset[Var],
     lanes: int | None,
 ) -> bool:
@@ -122,13 +123,13 @@ def _independent(
     return distance < 0 and not (earlier.in_loop or later.in_loop)
 
 
-def _pitch(form: Affine, bound: frozenset[Var]) -> int:
+def _pitch(form: LinearForm, bound: frozenset[Var]) -> int:
     """What every change of the variables `bound` changes the form by a multiple of, or 0."""
     pitch = 0
-    for term in form.terms.values():
-        if len(term.factors) == 1 and term.factors[0] in bound:
-            pitch = math.gcd(pitch, term.coefficient)
-        elif any(var in bound for factor in term.factors for var in variables_of(factor)):
+    for term, coefficient in form.terms.items():
+        if term in bound:
+            pitch = math.gcd(pitch, coefficient)
+        elif mentions(LinearForm({term: 1}, 0), bound):
             return 0
     return pitch
 

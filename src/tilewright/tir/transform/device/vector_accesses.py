@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from tilewright.arith.linear import LinearForm
 from tilewright.ir.arithmetic import logical_and, logical_not
 from tilewright.ir.convert import const
 from tilewright.ir.dtype import INT32
@@ -27,7 +28,7 @@ from tilewright.tir.function import PrimFunc
 from tilewright.tir.memory_owner import MemoryOwner, owner_of
 from tilewright.tir.op.control import if_then_else, is_if_then_else
 from tilewright.tir.stmt import BufferStore, LetStmt, Stmt, seq
-from tilewright.tir.transform.analysis.affine import Affine, affine
+from tilewright.tir.transform.analysis.affine import affine
 from tilewright.tir.transform.scalarize_vectors import Lanes, Scalarizer, reads_elsewhere
 
 LARGEST: Final = 16
@@ -96,10 +97,9 @@ def access_bytes(access: BufferLoad | BufferStore) -> int:
     return access.buffer.dtype.itemsize * access.indices[0].dtype.lanes
 
 
-def is_multiple(form: Affine, number: int) -> bool:
+def is_multiple(form: LinearForm, number: int) -> bool:
     """Whether all values of a sum are certainly multiples of a number."""
-    coefficients = [form.constant, *(term.coefficient for term in form.terms.values())]
-    return all(coefficient % number == 0 for coefficient in coefficients)
+    return all(part % number == 0 for part in (form.constant, *form.terms.values()))
 
 
 class _Vectors(Scalarizer):
