@@ -1,11 +1,17 @@
 """Settings of all tests: IR nodes are immutable at run time, and hypothesis has two profiles."""
 
 import os
+import sys
 
 os.environ.setdefault("TILEWRIGHT_IR_GUARD", "1")
 os.environ.setdefault("TILEWRIGHT_CACHE_DIR", "")
 
 import hypothesis
+
+# Tests start hundreds of processes, which import the package in a third of the time where an
+# earlier one has left the compiled modules.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 pytest_plugins = ["tests.budget", "tests.counts"]
 

@@ -57,7 +57,7 @@ class DefaultSchedule(ModulePass):
             for var, func in mod.functions.items()
             if is_wanted(func) and (takes_distinct_buffers(func) or _can_be_asked(func, var, mod))
         }
-        scheduled = _scheduled(chosen, self._target) if chosen else None
+        scheduled = self._scheduled(chosen) if chosen else None
         if scheduled is None:
             return mod
         functions = dict(mod.functions)
@@ -66,6 +66,29 @@ class DefaultSchedule(ModulePass):
             if not takes_distinct_buffers(func):
                 functions |= _for_both(var, func, scheduled[var.name_hint], mod)
         return IRModule(functions, mod.attrs, mod.global_infos)
+
+    def _scheduled(self, functions: dict[GlobalVar, PrimFunc]) -> IRModule | None:
+        """Functions with their default schedule; None, with a warning, if that failed.
+
+        Products whose rows may be a single one have a version for that.
+        """
+        from tilewright.schedule_rules.one_row import joined, sizes_of_rows, with_one_row
+
+        if self._target.kind.name != "llvm":
+            return _scheduled(functions, self._target)
+        sizes = {v: sizes_of_rows(f, self._target.machine) for v, f in functions.items()}
+        versions = {
+            var: (GlobalVar(f"{var.name_hint}.one_row"), with_one_row(functions[var], found))
+            for var, found in sizes.items()
+            if found
+        }
+        scheduled = _scheduled({**functions, **dict(versions.values())}, self._target)
+        if scheduled is None or not versions:
+            return scheduled
+        for var, (other, _) in versions.items():
+            whole = joined(scheduled[var.name_hint], scheduled[other.name_hint], sizes[var])
+            scheduled.update_func(scheduled.get_global_var(var.name_hint), whole)
+        return scheduled
 
 
 def _scheduled(functions: dict[GlobalVar, PrimFunc], target: Target) -> IRModule | None:

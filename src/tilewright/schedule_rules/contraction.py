@@ -92,7 +92,7 @@ def _plans_along_columns(plain: Plan, constants: frozenset[Var]) -> list[Plan]:
     """
     found, machine, outer, single = plain.found, plain.machine, plain.outer, plain.columns
     merged, forms = found.mergeable(), []
-    if len(merged) > 1 and found.is_contiguous(merged):
+    if len(merged) > 1 and found.fills_vectors(merged, plain.lanes):
         forms.append(Plan(found, merged, machine, outer, packed=False))
     if not found.is_contiguous(single) and plain.reuse < LEAST_REUSE:
         return forms

@@ -8,7 +8,7 @@ from typing import Final
 from tilewright.ir.expr import Var
 from tilewright.schedule_rules.accesses import Access
 from tilewright.schedule_rules.operands import Contraction
-from tilewright.schedule_rules.tiles import MEMORY, STREAM, Tile, register_tile, tile_cost
+from tilewright.schedule_rules.tiles import STREAM, Tile, arrival, register_tile, tile_cost
 from tilewright.tir.transform.machine import LINE_BYTES, Machine
 
 ENOUGH_REUSE: Final = 16
@@ -137,7 +137,10 @@ class Plan:
         """
         found, accesses = self.found, self.found.accesses
         around = [v for v in found.outer if not any(v is item for item in self.columns)]
-        stream = MEMORY if self.exceeds_cache() and not self.packed else STREAM
+        stream = STREAM
+        if self.exceeds_cache() and not self.packed:
+            vector_bytes = self.depth * self.lanes * self.itemsize
+            stream = arrival(self.tile, self.rows, vector_bytes, self.machine)
         whole = -(-self.width_of_all // self.lanes)
         steps = self.depth * accesses.count(around)
         total = steps * tile_cost(self.tile, self.rows, whole, stream)

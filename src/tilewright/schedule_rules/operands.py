@@ -9,6 +9,7 @@ from typing import Final
 
 from tilewright.ir.expr import Var
 from tilewright.schedule_rules.accesses import Access, BlockAccesses
+from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule import Schedule
 
 NEAR: Final = 2
@@ -50,6 +51,13 @@ class Contraction:
             for load in self.moving
         )
 
+    def fills_vectors(self, columns: Sequence[Var], lanes: int) -> bool:
+        """Whether vectors along `columns`, as one, are each one stretch of every operand with
+        columns: all of them are, or the last one has whole vectors only."""
+        extent = self.accesses.extents[columns[-1]]
+        has_whole = extent is not None and extent % lanes == 0
+        return self.is_contiguous(columns) or (has_whole and self.is_contiguous(columns[-1:]))
+
     def follows(self, access: Access, outer: Var, inner: Var) -> bool:
         """Whether each step of `outer` is as far as `inner` runs."""
         step, extent = access.stride(inner), self.accesses.extents[inner]
@@ -85,7 +93,12 @@ def constant_memory(sch: Schedule) -> frozenset[Var]:
     """The memory of parameters of the function at hand that are constants in all calls."""
     var = sch.func_working_on
     func = None if var is None else sch.mod[var.name_hint]
-    if func is None or CONSTANT_PARAMS not in func.attrs:
+    return constants_of(func) if isinstance(func, PrimFunc) else frozenset()
+
+
+def constants_of(func: PrimFunc) -> frozenset[Var]:
+    """The memory of parameters of a function that are constants in all calls."""
+    if CONSTANT_PARAMS not in func.attrs:
         return frozenset()
     params = [func.params[int(position)] for position in func.attrs[CONSTANT_PARAMS]]
     return frozenset(func.buffer_map[param].data for param in params)

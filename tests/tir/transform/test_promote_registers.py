@@ -267,3 +267,43 @@ def test_conditions_on_different_variables_are_different():
     assert same_conditions((i < 3,), (i < 3,))
     assert not same_conditions((i < 3,), (j < 3,))
     assert not same_conditions((i < 3,), (i < 3, j < 3))
+
+
+def updates(place, *more):
+    """``C[place] = 0; C[place] += A[i]; C[place] += A[i + 1]`` for each i, after `more` stores."""
+    A, C = decl_buffer((9,), name="A"), decl_buffer((16,), name="C")
+    i = int_var("i")
+    here = place(i)
+    stores = [BufferStore(C, const(0.0), (here,))]
+    stores += [BufferStore(C, C[here] + A[i + n], (here,)) for n in range(2)]
+    for position, other in more:
+        stores.insert(position, BufferStore(C, const(1.0), (other(i),)))
+    return function((A, C), loop_nest([(i, 8)], seq(*stores)))
+
+
+def test_what_statements_without_a_loop_update_again_and_again_is_stored_once():
+    func = updates(lambda i: i * 2)
+    body = promoted(func)
+    assert [type(access) for access in accesses(body, "C")] == [BufferStore]
+    rng = np.random.default_rng(0)
+    a, c = rng.standard_normal(9).astype("float32"), np.zeros(16, "float32")
+    interpret(func.with_body(body), a, c)
+    np.testing.assert_array_equal(c[::2], a[:8] + a[1:])
+
+
+@pytest.mark.parametrize("position", range(4))
+def test_an_element_that_may_be_the_updated_one_keeps_it_in_memory(position):
+    func = updates(lambda i: i * 2, (position, lambda i: 14 - i))
+    body = promoted(func)
+    assert len(accesses(body, "C")) == len(accesses(func.body, "C"))
+
+
+@pytest.mark.parametrize("position", range(4))
+def test_stores_to_other_elements_stay_where_they_are_among_updates(position):
+    func = updates(lambda i: i * 2, (position, lambda i: i * 2 + 1))
+    body = promoted(func)
+    assert len(accesses(body, "C")) == 2
+    a, expected, result = (np.arange(n, dtype="float32") for n in (9, 16, 16))
+    interpret(func, a, expected)
+    interpret(func.with_body(body), a, result)
+    np.testing.assert_array_equal(result, expected)

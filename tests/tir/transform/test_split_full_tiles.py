@@ -3,8 +3,12 @@
 from tests.passes import lower
 from tests.tir.transform.programs import function, int_var, loop_names, loop_nest, matmul, of_kind
 
+from tilewright.ir.arithmetic import logical_and
 from tilewright.ir.convert import const
+from tilewright.ir.expr import Call
 from tilewright.tir import BufferStore, For, ForKind, IfThenElse, SeqStmt, decl_buffer
+from tilewright.tir.op import if_then_else
+from tilewright.tir.transform.analysis.ranges import conjuncts
 from tilewright.tir.transform.simplify import inline_lets
 from tilewright.tir.transform.split_full_tiles import split_full_tiles
 
@@ -16,7 +20,7 @@ def split(func):
 
 
 def test_the_question_is_asked_once_per_tile():
-    body = split(matmul(20, 12, 8, (6, 4, 4), ORDER))
+    body = split(matmul(20, 12, 8, (6, 4, 4), ORDER, {"m0": ForKind.PARALLEL}))
     (branch,) = [node for node in of_kind(body, IfThenElse) if node.else_case is not None]
     assert body.body is branch
     assert not of_kind(branch.then_case, IfThenElse)
@@ -24,6 +28,49 @@ def test_the_question_is_asked_once_per_tile():
     assert isinstance(branch.then_case.body, SeqStmt)
     assert len(of_kind(branch.else_case, IfThenElse)) == 2
     assert branch.condition.a.a is body.loop_var
+
+
+def test_the_only_tile_that_is_not_full_comes_after_the_loop():
+    full, last = split(matmul(20, 12, 8, (6, 4, 4), ORDER)).seq
+    assert int(full.extent) == 3
+    assert not of_kind(full, IfThenElse)
+    assert "m0" not in loop_names(last)
+    assert len(of_kind(last, IfThenElse)) == 2
+
+
+def test_a_single_full_tile_is_no_loop():
+    first, last = split(matmul(8, 12, 8, (6, 4, 4), ORDER)).seq
+    assert "m0" not in loop_names(first) + loop_names(last)
+    assert [len(of_kind(part, IfThenElse)) for part in (first, last)] == [0, 2]
+
+
+def choose_along(columns, extent, low, high):
+    """Vectors of 8 lanes along rows of `columns`, from a row where `low <= column < high`."""
+    A, C = decl_buffer((4, columns), name="A"), decl_buffer((4, columns), name="C")
+    y, piece, lane = map(int_var, ("y", "piece", "lane"))
+    column = piece * 8 + lane
+    inside = logical_and(logical_and(y >= 1, column >= low), column < high)
+    value = if_then_else(inside, A[y - 1, column - low], const(0.0))
+    nest = loop_nest(
+        [(y, 4), (piece, extent), (lane, 8)],
+        BufferStore(C, value, (y, column)),
+        {"lane": ForKind.VECTORIZED},
+    )
+    return split(function((A, C), nest))
+
+
+def test_vectors_inside_of_a_padding_choose_nothing():
+    body = choose_along(32, 4, 1, 31)
+    (branch,) = of_kind(body, IfThenElse)
+    assert branch.then_case.loop_var.name == "lane"
+    assert not isinstance(branch.then_case.body.value, Call)
+    assert isinstance(branch.else_case.body.value, Call)
+    asked = {str(part) for part in conjuncts(branch.condition)}
+    assert asked == {"y >= 1", "piece * 8 >= 1", "piece * 8 < 24"}
+
+
+def test_a_row_of_which_no_vector_lies_inside_is_not_doubled():
+    assert not of_kind(choose_along(8, 1, 1, 7), IfThenElse)
 
 
 def test_a_reduction_loop_is_cut_in_two():
@@ -72,10 +119,11 @@ def nested_branches(branch):
 
 TILE = ["m0", "n0", "k0", "k1", "m1", "n1"]
 LANES = {"m1": ForKind.UNROLLED, "n1": ForKind.VECTORIZED}
+PARALLEL = {"m0": ForKind.PARALLEL, "n0": ForKind.PARALLEL, **LANES}
 
 
 def test_tiles_that_are_full_in_one_dimension_are_copies_of_their_own():
-    body = split(matmul(20, 60, 64, (6, 16, 8), TILE, LANES))
+    body = split(matmul(20, 60, 64, (6, 16, 8), TILE, PARALLEL))
     rows = body.body
     assert isinstance(rows, IfThenElse)
     # Rows are asked first: what is left of the columns become masks, which are cheaper.
@@ -109,13 +157,13 @@ def test_a_small_tile_is_not_worth_a_test_of_its_own():
     loops = [(block, 3), (panel, 4), (lane, 32)]
     nest = loop_nest(loops, IfThenElse(column < 300, store), {"lane": ForKind.VECTORIZED})
     body = split(function((C,), nest))
-    assert isinstance(body.body, IfThenElse)
-    assert nested_branches(body.body) == [0, 1]
+    full, last = body.seq
+    assert [len(of_kind(part, IfThenElse)) for part in (full, last)] == [0, 1]
 
 
 def test_tiles_of_a_part_of_the_reduction_are_asked_in_each_part():
     order = ["k0", "m0", "n0", "k1", "m1", "n1"]
-    body = split(matmul(20, 64, 64, (6, 16, 8), order, LANES))
+    body = split(matmul(20, 64, 64, (6, 16, 8), order, PARALLEL))
     (part,) = [node for node in of_kind(body, For) if node.loop_var.name == "k0"]
     rows = part.body.body
     assert isinstance(rows, IfThenElse)

@@ -6,8 +6,9 @@ tanh and erf follow from exponentials; erf in float64 from an odd polynomial nea
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 
-from tilewright.ir.expr import Expr, Select
+from tilewright.ir.expr import Expr, Select, Var
 from tilewright.tir.numerics.coefficients import (
     ERF_64,
     ERF_TAIL_64,
@@ -16,8 +17,7 @@ from tilewright.tir.numerics.coefficients import (
     LOG_ERFC_32,
     SINH_64,
 )
-from tilewright.tir.numerics.kernel import EXPONENT_BIAS, MANTISSA_BITS, ROUNDING_SHIFT, Kernel
-from tilewright.tir.op import reinterpret
+from tilewright.tir.numerics.kernel import EXPONENT_BIAS, MANTISSA_BITS, Kernel
 
 LOG2_E = math.log2(math.e)
 LOG_2 = math.log(2.0)
@@ -30,72 +30,120 @@ LOG10_2_PARTS = {
     32: (0.301025390625, 4.60503898119521e-06),
     64: (3.01029995663611771306e-01, 3.69423907715893078616e-13),
 }
-# Beyond these limits exp is 0 or infinite after rounding. Zeros are selected: a product that is too
-# small for a normal number takes processors a hundred times as long as another one.
+# Beyond these limits exp is 0 or infinite after rounding.
 LIMITS = {32: (-105.0, 89.5), 64: (-747.0, 710.5)}
 LIMITS_2 = {32: (-151.0, 129.0), 64: (-1078.0, 1025.0)}
 LIMITS_10 = {32: (-46.0, 39.0), 64: (-325.0, 309.5)}
 
 
-def exp_of_small(k: Kernel, r: Expr, precise: bool = False) -> Expr:
-    """exp(r) for |r| <= log(2) / 2; within 0.6 ulp instead of 1.0 if `precise`."""
-    r = k.let(r, "r")
-    tail = k.let(k.polynomial(r, EXP_32 if k.bits == 32 else EXP_64), "tail")
-    if not precise:
-        return k.fma(r * r, tail, r) + k.real(1.0)
-    # What the rounding of 1 + r loses goes back in with the small terms.
-    head = k.let(r + k.real(1.0), "head")
-    lost = (k.real(1.0) - head) + r
-    return head + k.fma(r * r, tail, lost)
+def exp_minus_one(k: Kernel, r: Var, square: Var) -> Expr:
+    """exp(r) - 1 for |r| <= log(2) / 2, from r and its square."""
+    return k.fma(square, exp_tail(k, r, square), r)
 
 
-def exp(
-    k: Kernel, x: Expr, *, precise: bool = False, power: int = 0, low: Expr | None = None
-) -> Expr:
-    """e**x * 2**power; float32: 1.0 ulp, or 0.6 if `precise`.
+def exp_tail(k: Kernel, r: Var, square: Var) -> Expr:
+    """(exp(r) - 1 - r) / r**2 for |r| <= log(2) / 2, from r and its square."""
+    return k.polynomial(r, EXP_32 if k.bits == 32 else EXP_64, square)
 
-    With `low`, which is small beside x, it is e**(x + low).
-    """
-    vanishes, x = k.vanishing(x, *LIMITS[k.bits])
+
+def reduced(k: Kernel, x: Expr, n: Expr) -> Expr:
+    """x - n log(2)."""
     high, rest = LOG_2_PARTS[k.bits]
-    n, whole = k.nearest(x, LOG2_E)
-    r = k.fma(n, -rest, k.fma(n, -high, x))
-    if low is not None:
-        r = r + low
-    result = k.scale(exp_of_small(k, r, precise), whole + k.whole(power))
-    return Select(vanishes, k.real(0.0), result)
+    return k.fma(n, -rest, k.fma(n, -high, x))
+
+
+def exp(k: Kernel, x: Expr, *, power: int = 0, low: Expr | None = None) -> Expr:
+    """e**x * 2**power; float32: 1.0 ulp.
+
+    With `low`, which is small beside x, it is e**(x + low), and within 0.6 ulp.
+    """
+
+    def remainder(x: Expr, n: Expr) -> Expr:
+        r = reduced(k, x, n)
+        return r if low is None else r + low
+
+    return _by_powers_of_two(k, x, LIMITS, LOG2_E, remainder, power, precise=low is not None)
 
 
 def exp2(k: Kernel, x: Expr) -> Expr:
     """2**x."""
-    vanishes, x = k.vanishing(x, *LIMITS_2[k.bits])
-    n, whole = k.nearest(x)
-    result = k.scale(exp_of_small(k, (x - n) * k.real(LOG_2)), whole)
-    return Select(vanishes, k.real(0.0), result)
+    return _by_powers_of_two(k, x, LIMITS_2, 1.0, lambda x, n: (x - n) * k.real(LOG_2))
 
 
 def exp10(k: Kernel, x: Expr) -> Expr:
     """10**x."""
-    vanishes, x = k.vanishing(x, *LIMITS_10[k.bits])
-    n, whole = k.nearest(x, math.log2(10.0))
     high, low = LOG10_2_PARTS[k.bits]
-    r = k.fma(n, -low, k.fma(n, -high, x))
-    result = k.scale(exp_of_small(k, r * k.real(math.log(10.0))), whole)
+
+    def remainder(x: Expr, n: Expr) -> Expr:
+        return k.fma(n, -low, k.fma(n, -high, x)) * k.real(math.log(10.0))
+
+    return _by_powers_of_two(k, x, LIMITS_10, math.log2(10.0), remainder)
+
+
+def _by_powers_of_two(
+    k: Kernel,
+    x: Expr,
+    limits: Mapping[int, tuple[float, float]],
+    factor: float,
+    remainder: Callable[[Expr, Expr], Expr],
+    power: int = 0,
+    *,
+    precise: bool = False,
+) -> Expr:
+    """2**(x * factor + power).
+
+    Args:
+        limits: beyond which it is 0 or infinite, by the bits of the dtype.
+        remainder: the natural logarithm of what is left of the result, from x and the integer
+            nearest to x * factor.
+        precise: whether what the rounding of 1 + r loses goes back in with the small terms.
+    """
+    vanishing, infinite = limits[k.bits]
+    double_bias = 2 * EXPONENT_BIAS[k.bits]
+    # A product that is too small for a normal number takes some processors a hundred times as long
+    # as another one. Where the result vanishes, the factor is 0, or the result is selected.
+    smallest = 0.0 if k.scales_natively else (0.5 - power - double_bias) / factor
+    x = k.let(x, "x")
+    vanishes = x < k.real(vanishing)
+    if k.scales_natively:
+        vanishes = k.let(vanishes, "vanishes")
+    limited = k.at_most(Select(vanishes, k.real(smallest), x), infinite)
+    n, bits = k.nearest(limited, factor, 0 if k.scales_natively else power + double_bias)
+    r = k.let(remainder(limited, n), "r")
+    square = k.let(r * r, "square")
+    head, part = k.real(1.0), exp_minus_one(k, r, square)
+    if precise:
+        head = k.let(r + k.real(1.0), "head")
+        part = k.fma(square, exp_tail(k, r, square), (k.real(1.0) - head) + r)
+    if not k.scales_natively:
+        return k.scale(head, part, bits)
+    result = k.scale_natively(head + part, k.without_shift(bits) + k.whole(power))
     return Select(vanishes, k.real(0.0), result)
 
 
+# Where the sigmoid is 0 and 1 after rounding.
+SIGMOID_LIMITS = {32: (-104.0, 17.5), 64: (-745.2, 37.5)}
+
+
 def sigmoid(k: Kernel, x: Expr) -> Expr:
-    """1 / (1 + exp(-x)), from exp(-|x|), which neither overflows nor loses the small results."""
+    """1 / (1 + exp(-x)), as s / (s + s exp(-x)) with a power of two s: no result is too small for
+    that, and no exponential too large."""
     x = k.let(x, "x")
-    one = k.real(1.0)
-    negative = k.let(x < k.real(0.0), "negative")
-    e = k.let(exp(k, k.absolute(x) * k.real(-1.0), precise=True), "e")
-    sum_ = k.let(e + one, "sum")
-    lost = (sum_ - one) - e
-    quotient = k.let(Select(negative, e, one) / sum_, "quotient")
-    # The exact divisor is `sum - lost`; 1 / sum is the quotient, or one minus it.
-    inverse = Select(negative, one - quotient, quotient)
-    return k.fma(quotient * lost, inverse, quotient)
+    scale = MANTISSA_BITS[k.bits] + 1
+    x = k.clamp(x, *SIGMOID_LIMITS[k.bits])
+    n, bits = k.nearest(x, -LOG2_E, EXPONENT_BIAS[k.bits] - scale)
+    high, rest = LOG_2_PARTS[k.bits]
+    # Minus what is left of -x: that saves a change of sign.
+    r = k.let(k.fma(n, rest, k.fma(n, high, x)), "r")
+    square = k.let(r * r, "square")
+    tail = [(-1.0) ** (n + 1) * c for n, c in enumerate(EXP_32 if k.bits == 32 else EXP_64)]
+    minus_part = k.fma(square, k.polynomial(r, tail, square), r)
+    power = k.power_of_two(bits)
+    s = k.real(2.0**-scale)
+    sum_ = k.let(power + s, "sum")
+    # What the rounding of the sum loses goes back in with the small terms.
+    lost = (power - sum_) + s
+    return s / (k.fma(minus_part * k.real(-1.0), power, lost) + sum_)
 
 
 def sinh(k: Kernel, x: Expr) -> Expr:
@@ -117,6 +165,7 @@ def cosh(k: Kernel, x: Expr) -> Expr:
 
 
 # Where the function is 1 after rounding.
+SMALL = 0.5
 TANH_IS_ONE = {32: 9.1, 64: 19.2}
 ERF_IS_ONE = {32: 3.95, 64: 5.95}
 
@@ -125,20 +174,19 @@ def tanh(k: Kernel, x: Expr) -> Expr:
     """Hyperbolic tangent: t / (t + 1) with t = (exp(2 |x|) - 1) / 2, which loses nothing near 0."""
     x = k.let(x, "x")
     size = k.at_most(k.absolute(x), TANH_IS_ONE[k.bits])
-    # With the bias of the exponent in the shifted number, its low bits make the scale.
-    shift = ROUNDING_SHIFT[k.bits] + EXPONENT_BIAS[k.bits]
-    shifted = k.let(k.fma(size, 2 * LOG2_E, shift), "shifted")
-    bits = reinterpret(k.integer, shifted) << k.whole(MANTISSA_BITS[k.bits])
-    scale = k.let(reinterpret(k.dtype, bits), "scale")
-    r = k.let(k.fma(shifted - k.real(shift), -LOG_2 / 2, size), "r")
-    exp_tail = EXP_32 if k.bits == 32 else EXP_64
-    tail = k.polynomial(r, [c * 2.0**n for n, c in enumerate(exp_tail, start=1)])
-    t = k.let(k.fma(scale, k.fma(r * r, tail, r), k.fma(scale, 0.5, -0.5)), "t")
-    inverse = k.let(k.rough_inverse(t + k.real(1.0)), "inverse")
-    quotient = k.let(t * inverse, "quotient")
-    # What is left of t = quotient * (t + 1); without the rounding of t + 1 where that matters.
-    rest = k.fma(quotient * k.real(-1.0), t, t - quotient)
-    return k.copy_sign(k.fma(rest, inverse, quotient), x)
+    double = k.let(size + size, "double")
+    # One less in the exponent: half of the power.
+    n, bits = k.nearest(double, LOG2_E, EXPONENT_BIAS[k.bits] - 1)
+    r = k.fma(n, -LOG_2, double) if k.bits == 32 else reduced(k, double, n)
+    r = k.let(r, "r")
+    part = exp_minus_one(k, r, k.let(r * r, "square"))
+    half = k.power_of_two(bits)
+    t = k.let(k.fma(part, half, half - k.real(0.5)), "t")
+    quotient = k.let(t / (t + k.real(1.0)), "quotient")
+    # Where t is small, the rounding of t + 1 is too large an error. There it hardly matters to
+    # what is taken away from t.
+    near_zero = k.fma(t * k.real(-1.0), quotient, t)
+    return k.with_sign(Select(t < k.real(SMALL), near_zero, quotient), x)
 
 
 def erf(k: Kernel, x: Expr) -> Expr:
@@ -157,11 +205,11 @@ def _erf_32(k: Kernel, x: Expr) -> Expr:
     even, odd = (k.polynomial(square, LOG_ERFC_32[first::2]) for first in (0, 1))
     ratio = k.fma(minus, odd, even)
     logarithm = k.let(k.fma(minus, ratio, minus), "logarithm")
-    n, whole = k.nearest(logarithm, LOG2_E)
+    n, bits = k.nearest(logarithm, LOG2_E, EXPONENT_BIAS[32])
     # n is above -26, where log(2) to 24 bits is enough for what it adds to 1.
     r = k.let(k.fma(n, -LOG_2, logarithm), "r")
-    part = k.fma(r * r, k.polynomial(r, EXP_32), r)
-    power = k.let(k.power_of_two(whole), "power")
+    part = exp_minus_one(k, r, k.let(r * r, "square"))
+    power = k.power_of_two(bits)
     result = k.fma(power * k.real(-1.0), part, k.real(1.0) - power)
     return k.copy_sign(result, x)
 

@@ -17,7 +17,6 @@ from tilewright.tir.op import reinterpret
 # Adding it to a float of moderate size leaves the nearest integer in the low bits of the mantissa.
 ROUNDING_SHIFT = {32: 1.5 * 2.0**23, 64: 1.5 * 2.0**52}
 MANTISSA_BITS = {32: 23, 64: 52}
-SUM_OF_INVERSE_BITS = 0x7EF311C3
 EXPONENT_BIAS = {32: 127, 64: 1023}
 
 
@@ -68,8 +67,20 @@ class Kernel:
         addend = c if isinstance(c, Expr) else self.real(c)
         return Call(self.dtype, _FMA, (a, factor, addend))
 
-    def polynomial(self, x: Expr, coefficients: Sequence[float]) -> Expr:
-        """c0 + c1 x + c2 x**2 + ... by Horner's rule; `x` should be a variable."""
+    def polynomial(
+        self, x: Expr, coefficients: Sequence[float], square: Expr | None = None
+    ) -> Expr:
+        """c0 + c1 x + c2 x**2 + ... by Horner's rule; `x` should be a variable.
+
+        With the `square` of x, a variable, too, it is (c0 + c1 x) + (c2 + c3 x) x**2 + ...: as many
+        operations, of which half as many wait for each other (G. Estrin, 1960).
+        """
+        if square is not None:
+            pairs = [coefficients[n : n + 2] for n in range(0, len(coefficients), 2)]
+            result = self.polynomial(x, pairs[-1])
+            for pair in reversed(pairs[:-1]):
+                result = self.fma(square, result, self.polynomial(x, pair))
+            return result
         result = self.real(coefficients[-1])
         for coefficient in reversed(coefficients[:-1]):
             result = self.fma(result, x, float(coefficient))
@@ -83,6 +94,12 @@ class Kernel:
         """`magnitude` with the sign of `sign`."""
         return Call(self.dtype, _COPYSIGN, (magnitude, sign))
 
+    def with_sign(self, magnitude: Expr, sign: Expr) -> Expr:
+        """`magnitude`, which has no sign, with that of `sign`: an operation less."""
+        highest = self.whole(-(1 << (self.bits - 1)))
+        bits = reinterpret(self.integer, magnitude) | (reinterpret(self.integer, sign) & highest)
+        return reinterpret(self.dtype, bits)
+
     def square_root(self, x: Expr) -> Expr:
         """The square root, correctly rounded."""
         return Call(self.dtype, _SQRT, (x,))
@@ -93,54 +110,48 @@ class Kernel:
         below = self.let(Select(x < self.real(low), self.real(low), x), "clamped")
         return self.let(Select(below > self.real(high), self.real(high), below), "clamped")
 
-    def vanishing(self, x: Expr, low: float, high: float) -> tuple[Var, Expr]:
-        """Whether x is below `low`; and x limited to `high`, or 0 if it is. NaN stays NaN."""
-        x = self.let(x, "x")
-        vanishes = self.let(x < self.real(low), "vanishes")
-        above = self.let(Select(vanishes, self.real(0.0), x), "clamped")
-        return vanishes, self.at_most(above, high)
-
     def at_most(self, x: Expr, high: float) -> Expr:
         """x limited to `high`; NaN stays NaN."""
         x = self.let(x, "x")
         return self.let(Select(x > self.real(high), self.real(high), x), "limited")
 
-    def nearest(self, x: Expr, factor: float = 1.0) -> tuple[Var, Expr]:
-        """The integer nearest to x * factor, as a float and as an integer (below 2**21 in size)."""
-        shift = ROUNDING_SHIFT[self.bits]
+    def nearest(self, x: Expr, factor: float = 1.0, bias: int = 0) -> tuple[Var, Expr]:
+        """The integer n nearest to x * factor, as a float; and an integer whose low bits are those
+        of n + bias, and the same for all x above them (n and n + bias are below 2**21 in size)."""
+        shift = ROUNDING_SHIFT[self.bits] + bias
         shifted = self.let(self.fma(x, factor, shift), "shifted")
-        bits_of_shift = reinterpret(self.integer, self.real(shift))
-        whole = reinterpret(self.integer, shifted) - bits_of_shift
-        return self.let(shifted - self.real(shift), "n"), whole
+        return self.let(shifted - self.real(shift), "n"), reinterpret(self.integer, shifted)
 
-    def rough_inverse(self, x: Expr) -> Expr:
-        """1 / x for a normal x far from the limits of the range; in float32 within 1.4e-4 of it.
+    def without_shift(self, bits: Expr) -> Expr:
+        """The integer n itself, from what `nearest` returns without a bias."""
+        return bits - reinterpret(self.integer, self.real(ROUNDING_SHIFT[self.bits]))
 
-        For a quotient that is corrected by what is left. A division takes several times as long.
+    def power_of_two(self, biased: Expr) -> Var:
+        """2**n from an integer whose low bits are those of n + `EXPONENT_BIAS`, which is at least 0
+        (then the power is 0) and at most that of infinity."""
+        bits = biased << self.whole(MANTISSA_BITS[self.bits])
+        return self.let(reinterpret(self.dtype, bits), "power")
+
+    def scale(self, head: Expr, part: Expr, biased: Expr) -> Expr:
+        """(head + part) * 2**n, also where the result overflows or is denormal.
+
+        Args:
+            head: between 1/2 and 2.
+            part: a smaller addend.
+            biased: an integer whose low bits are those of n + 2 * `EXPONENT_BIAS`, which is at
+                least 0: there and at 1 the result is 0.
         """
-        if self.bits == 64:
-            return self.real(1.0) / x
-        x = self.let(x, "x")
-        # The sum of the bits of a number and of its inverse is nearly constant: within 5.1 %.
-        bits = self.whole(SUM_OF_INVERSE_BITS) - reinterpret(self.integer, x)
-        guess = self.let(reinterpret(self.dtype, bits), "guess")
-        # The method of Halley cubes the error.
-        error = self.let(self.fma(x * self.real(-1.0), guess, 1.0), "error")
-        return self.fma(guess, self.fma(error, error, error), guess)
+        # Two factors, because 2**n itself may not be a normal number. Their exponents make the sum.
+        biased = self.let(biased, "biased")
+        shift = self.whole(MANTISSA_BITS[self.bits])
+        half = self.let((biased >> self.whole(1)) << shift, "half")
+        first = self.let(reinterpret(self.dtype, half), "first")
+        second = reinterpret(self.dtype, (biased << shift) - half)
+        return self.fma(part, first, head * first) * second
 
-    def power_of_two(self, exponent: Expr) -> Expr:
-        """2**exponent for an integer exponent in the range of normal numbers."""
-        biased = exponent + self.whole(EXPONENT_BIAS[self.bits])
-        return reinterpret(self.dtype, biased << self.whole(MANTISSA_BITS[self.bits]))
-
-    def scale(self, x: Expr, exponent: Expr) -> Expr:
-        """x * 2**exponent, also where the result overflows or is denormal (|exponent| < 2200)."""
-        if self.scales_natively:
-            return Call(self.dtype, _LDEXP, (x, exponent))
-        whole = self.let(exponent, "exponent")
-        # Two exact factors, because 2**exponent itself may not be a normal number.
-        half = self.let(whole >> self.whole(1), "half")
-        return x * self.power_of_two(half) * self.power_of_two(whole - half)
+    def scale_natively(self, x: Expr, n: Expr) -> Expr:
+        """x * 2**n, also where the result overflows or is denormal."""
+        return Call(self.dtype, _LDEXP, (x, n))
 
 
 _FMA = Op.get("tir.fma")

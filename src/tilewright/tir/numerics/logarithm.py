@@ -213,7 +213,7 @@ def _power_of_positive(k: Kernel, x: Expr, y: Expr) -> Expr:
     product_low = k.fma(y, high, product * k.real(-1.0)) + y * low
     # Far outside of the range of exp, where the product may be infinite, it does not matter.
     inside = k.absolute(product) < k.real(800.0)
-    return exp(k, product, precise=True, low=Select(inside, product_low, k.real(0.0)))
+    return exp(k, product, low=Select(inside, product_low, k.real(0.0)))
 
 
 def hypot(k: Kernel, x: Expr, y: Expr) -> Expr:

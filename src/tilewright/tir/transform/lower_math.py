@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from tilewright.ir.convert import cast, const
-from tilewright.ir.dtype import FLOAT32, FLOAT64
+from tilewright.ir.dtype import FLOAT32, FLOAT64, DType
 from tilewright.ir.expr import Add, Call, Expr, Mul
 from tilewright.ir.op import Op
 from tilewright.ir.rewrite import rewrite
@@ -34,15 +34,19 @@ def expand_call(call: Call, *, scales_natively: bool = False) -> Expr:
     name = EXPANDED.get(call.op)  # type: ignore[call-overload]
     if name is None:
         return call
-    working = FLOAT32 if call.dtype.bits < 32 else call.dtype.element
-    if working is FLOAT32 and name in IN_DOUBLE:
-        working = FLOAT64
-    dtype = working.with_lanes(call.dtype.lanes)
+    dtype = working_dtype(call).with_lanes(call.dtype.lanes)
     arguments = [cast(dtype, argument) for argument in call.args]
     if name == "rsqrt":
         return cast(call.dtype, const(1.0, dtype) / Call(dtype, _SQRT, tuple(arguments)))
     kernel = Kernel(dtype, scales_natively, call.dtype.bits)
     return cast(call.dtype, kernel.finish(KERNELS[name](kernel, *arguments)))
+
+
+def working_dtype(call: Call) -> DType:
+    """In which dtype, without lanes, a call of one of `EXPANDED` is computed."""
+    dtype = FLOAT32 if call.dtype.bits < 32 else call.dtype.element
+    is_in_double = dtype is FLOAT32 and EXPANDED[call.op] in IN_DOUBLE  # type: ignore[index]
+    return FLOAT64 if is_in_double else dtype
 
 
 class _MathExpansion(DivisionExpansion):

@@ -52,6 +52,10 @@ the loop."""
 HEAVY_VECTORS_PER_ITERATION: Final = 2
 """The same for bodies that call functions, which are long chains of operations: two overlap."""
 
+OVERLAPPING_CHAINS: Final = 4
+"""Vectors whose long chains of operations are written side by side. A core looks ahead by a hundred
+operations or so: chains of twenty that follow each other would hardly overlap."""
+
 MOST_JAMMED_ROWS: Final = 16
 """Maximum number of rows that are reduced side by side without being told: more hide no more
 latency, and only make the code longer."""

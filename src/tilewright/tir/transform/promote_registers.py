@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from tilewright.ir.convert import as_expr
+from tilewright.ir.dtype import INT32
 from tilewright.ir.expr import Call, Expr, IntImm, Var, is_const_int
 from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import BufferLoad
@@ -100,6 +101,8 @@ class _Promotion(StatementRewriter):
         self._accesses = accesses
 
     def SeqStmt(self, stmt: SeqStmt) -> Stmt:
+        if not any(isinstance(part, For) for part in statements(stmt)):
+            return self._straight_line(stmt)
         done: list[Stmt] = []
         left = list(reversed(stmt.seq))
         while left:
@@ -150,6 +153,42 @@ class _Promotion(StatementRewriter):
             del behind[len(behind) - used :]
             return registers.around(seq(*inside), first)
         return IfThenElse(as_expr(loop.extent > 0), registers.around(seq(*inside), first))
+
+    def _straight_line(self, stmt: SeqStmt) -> Stmt:
+        """Statements without a loop, where elements that they store again and again are promoted.
+
+        They are the only iteration of a loop, which the first stores are taken out of.
+        """
+        counts: dict[Location, int] = {}
+        for access, _ in summarize(stmt, self._accesses).accesses:
+            if access.is_store and access.location is not None:
+                counts[access.location] = counts.get(access.location, 0) + 1
+        updated = {location for location, count in counts.items() if count > 1}
+        if not updated:
+            return stmt
+        once = For(Var("once", INT32), as_expr(0), as_expr(1), ForKind.SERIAL, stmt)
+        # Guards of a tile that sticks out are better asked once, around all updates of an element.
+        found = [c for c in self._elements(once) if not c.conditions]
+        candidates = [c for c in found if c.location in updated]
+        if not candidates:
+            return stmt
+        seen: set[Location | None] = set()
+        before: list[Stmt] = []
+        for part in stmt.seq:
+            places = {self._accesses(store).location for _, store in guarded_stores(part) or ()}
+            if not places or None in places or places & seen:
+                break
+            seen |= places
+            before.append(part)
+        inside = stmt.seq[len(before) :]
+        first, replaced = self._first_values(before, candidates)
+        for part in replaced:
+            _remove(before, part)
+        registers = RegisterFile(candidates)
+        for pointer in registers.memory:
+            self._aliases.add_allocated(pointer)
+        promoted = RegisterAccesses(registers, self._accesses)(seq(*inside))
+        return seq(*before, registers.around(promoted, first))
 
     def _uses(self, stored: Sequence[Candidate], behind: Sequence[Stmt]) -> int:
         """How many statements at the end of `behind`, in reverse order, may use the registers of
@@ -241,6 +280,9 @@ class _Promotion(StatementRewriter):
     def _candidates(self, loop: For) -> list[Candidate]:
         if is_const_int(loop.extent) and loop.extent.value <= 1:  # type: ignore[attr-defined]
             return []
+        return self._elements(loop)
+
+    def _elements(self, loop: For) -> list[Candidate]:
         summary = summarize(loop.body, self._accesses)
         if summary.opaque:
             return []

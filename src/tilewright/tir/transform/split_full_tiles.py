@@ -13,7 +13,8 @@ once, outside of it::
 It is asked as far inside as is cheap, so that as few tiles as possible keep their guards. Tiles
 that are full in one of two dimensions are doubled for the other as well.
 
-Where only the last tile of a loop is not full, it comes after the loop.
+Where only the last tile of a loop is not full, it comes after the loop. Vectors whose lanes choose
+between two values, such as an image and the zeros around it, are doubled as well.
 
 A guard of a reduction loop (`k0 * 4 + k1 < K`) would have to be asked in each of its iterations;
 there the loop is cut in two instead: the iterations in which the guard always holds, and the rest.
@@ -26,16 +27,23 @@ from collections.abc import Iterable, Sequence
 from tilewright.ir.arithmetic import logical_and
 from tilewright.ir.convert import as_expr, const
 from tilewright.ir.dtype import BOOL
-from tilewright.ir.expr import LE, LT, Expr, IntImm, Var, is_const_int
+from tilewright.ir.expr import LE, LT, Call, Expr, IntImm, Var, is_const_int
+from tilewright.ir.op import Op
 from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.ir.structural import structural_equal
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.stmt import For, ForKind, IfThenElse, SeqStmt, Stmt, seq
+from tilewright.tir.stmt import BufferStore, For, ForKind, IfThenElse, SeqStmt, Stmt, seq
 from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.analysis.affine import difference, split
 from tilewright.tir.transform.analysis.ranges import Ranges, conjuncts
-from tilewright.tir.transform.analysis.tile_guards import Guard, guards_in, is_reduction
+from tilewright.tir.transform.analysis.tile_guards import (
+    Guard,
+    always_holds,
+    guards_in,
+    is_local,
+    is_reduction,
+)
 from tilewright.tir.transform.building.folding import Iteration
 from tilewright.tir.transform.building.statements import (
     StatementRewriter,
@@ -46,12 +54,20 @@ from tilewright.tir.transform.building.statements import (
 MAX_STATEMENTS = 64
 """Nests with more statements than this are not doubled."""
 
+_IF_THEN_ELSE = Op.get("tir.if_then_else")
+
 
 def split_full_tiles(func: PrimFunc) -> PrimFunc:
     """`func` with nests of guarded loops doubled: once without guards, for where they all hold."""
-    if not any(isinstance(stmt, IfThenElse) for stmt in statements(func.body)):
+    if all(not isinstance(s, IfThenElse) and choice_of(s) is None for s in statements(func.body)):
         return func
     return func.with_body(_Splitting()(func.body))
+
+
+def choice_of(stmt: Stmt) -> Call | None:
+    """The choice between two values, on a condition, that a statement stores, if it does that."""
+    value = stmt.value if isinstance(stmt, BufferStore) else None
+    return value if isinstance(value, Call) and value.op is _IF_THEN_ELSE else None
 
 
 class _Splitting(StatementRewriter):
@@ -69,8 +85,28 @@ class _Splitting(StatementRewriter):
 
     def For(self, loop: For) -> Stmt:
         self._ranges.bind(loop.loop_var, loop.min, loop.extent)
-        doubled = self._doubled(loop)
+        doubled = self._without_choice(loop) or self._doubled(loop)
         return parted(self._inside(loop)) if doubled is None else doubled
+
+    def _without_choice(self, loop: For) -> Stmt | None:
+        """A vector whose lanes choose between two values, such as those of a padding, doubled: once
+        for where all of them have the first one."""
+        store, choice = loop.body, choice_of(loop.body)
+        if loop.kind is not ForKind.VECTORIZED or choice is None:
+            return None
+        asked, chosen, _ = choice.args
+        condition: Expr = const(True, BOOL)
+        for part in conjuncts(asked):
+            always = None if is_local(part, set()) else always_holds(part, [loop])
+            holds = None if always is None else self._ranges.decide(always)
+            if always is None or holds is False:
+                return None
+            if holds is None:
+                condition = logical_and(condition, always)
+        if is_const_int(condition):
+            return None
+        inside = loop.replace(body=store.replace(value=chosen))
+        return IfThenElse(condition, inside, Iteration({})(loop))
 
     def _doubled(self, nest: Stmt) -> Stmt | None:
         """`nest` with and without the guards that are best asked here; None if there are none."""
@@ -190,21 +226,22 @@ def merged(statements: Iterable[Stmt]) -> list[Stmt]:
 
 
 def parted(stmt: Stmt) -> Stmt:
-    """A loop over tiles of which the first ones are full, cut in two: what is known of the last
-    one makes its conditions simpler."""
-    loop = stmt
-    if not isinstance(loop, For) or not isinstance(loop.body, IfThenElse):
+    """A loop over tiles of which only the last one is not full, with that one after the loop: what
+    is known of it decides most of its guards."""
+    if not isinstance(stmt, For) or not isinstance(stmt.body, IfThenElse):
         return stmt
-    condition, last = loop.body.condition, loop.body.else_case
-    if loop.kind is not ForKind.SERIAL or loop.annotations or last is None:
+    condition, full, last = stmt.body.condition, stmt.body.then_case, stmt.body.else_case
+    if stmt.kind is not ForKind.SERIAL or stmt.annotations or last is None:
         return stmt
-    if not isinstance(loop.extent, IntImm) or not is_const_int(loop.min):
+    if not isinstance(stmt.extent, IntImm) or not is_const_int(stmt.min):
         return stmt
-    count = _iterations(condition, loop)
-    if count is None or count != loop.extent.value - 1 or count == 0:
+    count = _iterations(condition, stmt)
+    if count is None or count != stmt.extent.value - 1 or count == 0:
         return stmt
-    first = loop.replace(extent=const(count, loop.extent.dtype), body=loop.body.then_case)
-    return seq(first, Iteration({loop.loop_var: as_expr(loop.min + count)})(last))
+    first = stmt.replace(extent=const(count, stmt.extent.dtype), body=full)
+    if count == 1:
+        first = Iteration({stmt.loop_var: stmt.min})(full)
+    return seq(first, Iteration({stmt.loop_var: as_expr(stmt.min + count)})(last))
 
 
 def _iterations(condition: Expr, loop: For) -> int | None:

@@ -19,7 +19,8 @@ from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.stmt import Allocate, BufferStore, For, LetStmt, Stmt
 from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.analysis.affine import affine, difference, mentions, split
-from tilewright.tir.transform.lower_math import EXPANDED
+from tilewright.tir.transform.lower_math import EXPANDED, working_dtype
+from tilewright.tir.transform.machine import OVERLAPPING_CHAINS
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,16 +167,17 @@ def native_lanes(body: Stmt, vector_bits: int) -> int:
 
 
 def overlapping_lanes(body: Stmt, vector_bits: int) -> int:
-    """How many lanes a statement has: those of one register, or of two for a long computation.
+    """How many lanes a statement has: those of one register, or of several for a long computation.
 
     A mathematical function is a chain of operations that wait for each other. Backends take an
-    operation on a vector of two registers apart, so that two such chains run side by side. Memory
-    that lives in registers is accessed as other loops do, one register at a time.
+    operation on a vector of several registers apart, so that as many chains run side by side.
+    Memory that lives in registers is accessed as other loops do, one register at a time.
     """
-    lanes = native_lanes(body, vector_bits)
-    is_long = False
+    bits = 0
     for node in walk(body):
         if isinstance(node, (BufferLoad, BufferStore)) and node.buffer.scope() == "local":
-            return lanes
-        is_long = is_long or (isinstance(node, Call) and node.op in EXPANDED)
-    return 2 * lanes if is_long else lanes
+            return native_lanes(body, vector_bits)
+        if isinstance(node, Call) and node.op in EXPANDED:
+            bits = max(bits, working_dtype(node).bits)
+    native = native_lanes(body, vector_bits)
+    return max(native, OVERLAPPING_CHAINS * vector_bits // bits) if bits else native

@@ -1,0 +1,81 @@
+"""Products of a symbolic number of rows, which may be one, as in the step of a decoder.
+
+For many rows, the operand with columns is packed first. That takes several times as long as what
+one row needs of it, so a function with such a product has a version for a single row::
+
+    if m == 1:
+        ...         # a vector times a matrix
+    else:
+        ...         # panels of the matrix, tiles of many rows
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from tilewright.ir.arithmetic import logical_and
+from tilewright.ir.convert import const
+from tilewright.ir.dtype import BOOL
+from tilewright.ir.expr import Expr, IntImm, Var
+from tilewright.ir.unique_names import UniqueNames
+from tilewright.schedule_rules.accesses import accesses_of
+from tilewright.schedule_rules.contraction import plans
+from tilewright.schedule_rules.operands import constants_of, find_contraction
+from tilewright.tir.function import PrimFunc
+from tilewright.tir.schedule.edits.copying import copied
+from tilewright.tir.stmt import Block, BlockRealize, IfThenElse
+from tilewright.tir.substitute import symbolic_sizes, with_sizes
+from tilewright.tir.transform.building.statements import statements
+from tilewright.tir.transform.machine import Machine
+
+
+def sizes_of_rows(func: PrimFunc, machine: Machine) -> list[Var]:
+    """The symbolic sizes of the parameters that count rows of products which pack the other operand
+    in each call."""
+    sizes = symbolic_sizes(func)
+    if not sizes:
+        return []
+    blocks = [s.block for s in statements(func.body) if isinstance(s, BlockRealize)]
+    rows = {var for block in blocks for var in _rows_of(block, machine, constants_of(func))}
+    return [var for var in sizes if var in rows]
+
+
+def _rows_of(block: Block, machine: Machine, constants: frozenset[Var]) -> Iterator[Expr]:
+    """The numbers of rows of a block that packs the other operand."""
+    if not block.iter_vars:
+        return
+    accesses = accesses_of(block)
+    found = find_contraction(accesses)
+    if found is None or accesses.extents[found.row] is not None:
+        return
+    plan = next(iter(plans(found, machine, 0, constants)), None)
+    if plan is None or not plan.packed or plan.found.moving[0].buffer.data in constants:
+        return
+    for item in block.iter_vars:
+        if item.dom is not None and not any(load.mentions(item.var) for load in found.moving):
+            yield item.dom.extent
+
+
+def with_one_row(func: PrimFunc, sizes: Sequence[Var]) -> PrimFunc:
+    """A function for where these sizes are 1."""
+    return with_sizes(func, {var: const(1, var.dtype) for var in sizes})
+
+
+def joined(func: PrimFunc, one_row: PrimFunc, sizes: Iterable[Var]) -> PrimFunc:
+    """`func` which runs the body of another function where these sizes are 1.
+
+    Args:
+        func: a function with a root block.
+        one_row: what `with_one_row` makes of it, perhaps with another schedule.
+    """
+    condition: Expr = const(True, BOOL)
+    for var in sizes:
+        condition = logical_and(condition, var.equal(const(1, var.dtype)))
+    names = UniqueNames()
+    buffers = {one_row.buffer_map[param]: buffer for param, buffer in func.buffer_map.items()}
+    cases = [
+        BlockRealize((), IntImm(BOOL, 1), copied(case, names.unique, {}, buffers, keyed=False))
+        for case in (one_row.body.block, func.body.block)  # type: ignore[attr-defined]
+    ]
+    root = Block((), (), (), names.unique("root"), IfThenElse(condition, cases[0], cases[1]))
+    return func.with_body(BlockRealize((), IntImm(BOOL, 1), root))

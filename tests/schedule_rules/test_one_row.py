@@ -1,0 +1,78 @@
+"""Products of a symbolic number of rows have a version for one row."""
+
+import numpy as np
+import pytest
+
+import tilewright as tvm
+from tilewright import te
+from tilewright.driver.default import DefaultSchedule
+from tilewright.ir.module import IRModule
+from tilewright.schedule_rules.one_row import sizes_of_rows
+from tilewright.schedule_rules.operands import CONSTANT_PARAMS
+from tilewright.target import Target
+from tilewright.tir.stmt import BlockRealize, IfThenElse
+from tilewright.tir.transform.building.statements import statements
+
+ONE_CORE = Target("llvm -num-cores=1")
+COLUMNS, DEPTH = 19, 37
+
+
+def linear(*sizes, transposed=True):
+    """max(X W + bias, 0) of rows; the rows of the weights are the columns if `transposed`."""
+    x = te.placeholder((*sizes, DEPTH), name="X")
+    w = te.placeholder((COLUMNS, DEPTH) if transposed else (DEPTH, COLUMNS), name="W")
+    bias, k = te.placeholder((COLUMNS,), name="bias"), te.reduce_axis((0, DEPTH), name="k")
+
+    def element(*i):
+        return te.sum(x[(*i[:-1], k)] * (w[i[-1], k] if transposed else w[k, i[-1]]), axis=k)
+
+    y = te.compute((*sizes, COLUMNS), element, name="Y")
+    z = te.compute(y.shape, lambda *i: te.max(y[i] + bias[i[-1]], 0.0), name="Z")
+    return te.create_prim_func([x, w, bias, z])
+
+
+def branches(func, target=ONE_CORE):
+    """The conditions of the versions of a function that it gets by default."""
+    scheduled = DefaultSchedule(target)(IRModule({"main": func}))
+    (func,) = scheduled.functions.values()
+    found = [node for node in statements(func.body) if isinstance(node, IfThenElse)]
+    assert all(isinstance(node.else_case, BlockRealize) for node in found)
+    return [str(node.condition) for node in found]
+
+
+@pytest.mark.parametrize("cores", [1, 2])
+@pytest.mark.parametrize(
+    "rows", [[(0,), (1,), (2,), (9,)], [(0, 1), (1, 0), (1, 1), (1, 3), (3, 1)]]
+)
+def test_any_number_of_rows(rows, cores):
+    func = linear(*(te.size_var(name) for name in "bs"[: len(rows[0])]))
+    target = Target(f"llvm -num-cores={cores}")
+    assert branches(func, target)
+    module = tvm.build(func, target=target)
+    rng = np.random.default_rng(0)
+    w, bias = rng.standard_normal((COLUMNS, DEPTH)), rng.standard_normal(COLUMNS)
+    for shape in rows:
+        x, result = rng.standard_normal((*shape, DEPTH)), np.full((*shape, COLUMNS), np.nan)
+        arguments = [np.asarray(a, "float32") for a in (x, w, bias, result)]
+        module(*arguments)
+        expected = np.maximum(x @ w.T + bias, 0)
+        np.testing.assert_allclose(arguments[-1], expected, rtol=1e-4, atol=1e-5)
+
+
+def test_all_sizes_that_count_rows_are_asked_for():
+    assert branches(linear(te.size_var("m"))) == ["m == 1"]
+    assert branches(linear(te.size_var("b"), te.size_var("s"))) == ["b == 1 and s == 1"]
+
+
+def test_only_what_is_packed_in_each_call_has_versions():
+    func = linear(te.size_var("m"))
+    assert not branches(func.with_attr(CONSTANT_PARAMS, [1]))
+    assert not branches(linear(te.size_var("m"), transposed=False))
+    assert not branches(linear(4))
+
+
+def test_a_size_that_counts_columns_is_no_number_of_rows():
+    n, k = te.size_var("n"), te.reduce_axis((0, DEPTH), name="k")
+    x, w = te.placeholder((40, DEPTH), name="X"), te.placeholder((n, DEPTH), name="W")
+    y = te.compute((40, n), lambda i, j: te.sum(x[i, k] * w[j, k], axis=k), name="Y")
+    assert not sizes_of_rows(te.create_prim_func([x, w, y]), ONE_CORE.machine)
