@@ -20,9 +20,12 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from benchmarks.onnx_cases.cases import Case, Outcome, Status, collect, run
+
+WAITING: Final = 20
+"""How many times as long as it may compute a case may take in all, on a busy machine."""
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -47,7 +50,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--every", type=int, default=1, metavar="N", help="each Nth case only")
     parser.add_argument("--jobs", type=int, default=2, help="processes (default: 2)")
     parser.add_argument(
-        "--limit", type=float, default=120, help="seconds for a case (default: 120)"
+        "--limit", type=float, default=120, help="seconds of computing for a case (default: 120)"
     )
     parser.add_argument("-v", "--verbose", action="store_true", help="reasons, case by case")
     parser.add_argument("-o", "--output", type=Path, help="write outcomes to this file, as JSON")
@@ -65,8 +68,8 @@ def _is_chosen(case: Case, options: argparse.Namespace) -> bool:
 def run_all(cases: Sequence[Case], jobs: int = 2, limit: float = 120) -> dict[str, Outcome]:
     """The outcomes of cases, by name.
 
-    Each of `jobs` processes works on cases of its own. What crashes or takes longer than `limit`
-    seconds costs that case only: a new process goes on with the next.
+    Each of `jobs` processes works on cases of its own. What crashes, or computes for longer than
+    `limit` seconds, costs that case only: a new process goes on with the next.
     """
     shares = [list(cases[n::jobs]) for n in range(jobs)]
     outcomes: dict[str, Outcome] = {}
@@ -77,6 +80,8 @@ def run_all(cases: Sequence[Case], jobs: int = 2, limit: float = 120) -> dict[st
             outcomes.update(runner.poll())
             if runner.is_done:
                 runners.remove(runner)
+        if sys.stderr.isatty():
+            print(f"\r{len(outcomes)} of {len(cases)}", end="", file=sys.stderr)
     return outcomes
 
 
@@ -90,7 +95,9 @@ class _Runner:
     def _start(self) -> None:
         context = multiprocessing.get_context("fork")  # the models need not be sent
         self.channel, theirs = context.Pipe(duplex=False)
-        self._process = context.Process(target=_work, args=(self._cases, theirs), daemon=True)
+        self._process = context.Process(
+            target=_work, args=(self._cases, theirs, self._limit), daemon=True
+        )
         self._process.start()
         theirs.close()
         self._since = time.monotonic()
@@ -110,10 +117,10 @@ class _Runner:
         except (EOFError, OSError):
             self._process.join()
             found |= self._lost(f"the process ended with {_end(self._process.exitcode)}")
-        if self._cases and time.monotonic() - self._since > self._limit:
+        if self._cases and time.monotonic() - self._since > WAITING * self._limit:
             self._process.kill()
             self._process.join()
-            found |= self._lost(f"it took longer than {self._limit:.0f} s")
+            found |= self._lost(f"it waited longer than {WAITING * self._limit:.0f} s")
         if not self._cases:
             self._process.join()
         return found
@@ -129,9 +136,12 @@ def _end(code: int | None) -> str:
     return signal.Signals(-code).name if code and code < 0 else f"exit code {code}"
 
 
-def _work(cases: Sequence[Case], channel: Connection) -> None:
+def _work(cases: Sequence[Case], channel: Connection, limit: float) -> None:
     for case in cases:
-        channel.send(run(case))
+        signal.setitimer(signal.ITIMER_PROF, limit)  # the signal ends the process
+        outcome = run(case)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        channel.send(outcome)
     channel.close()
     os._exit(0)
 

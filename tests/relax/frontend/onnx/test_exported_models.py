@@ -4,11 +4,9 @@ import io
 import warnings
 
 import numpy as np
+import onnxruntime
 import pytest
-
-torch = pytest.importorskip("torch")
-onnxruntime = pytest.importorskip("onnxruntime")
-
+import torch
 from examples.bert import random_bert, random_words
 from examples.resnet18 import random_resnet18
 from tests.relax.frontend.onnx.models import run

@@ -35,7 +35,7 @@ NARROW: Final = {
     TensorProto.INT2: ("int8", 2),
     TensorProto.UINT2: ("uint8", 2),
 }
-"""Integers of less than a byte: the dtype of the arrays that have one in each byte, and the bits."""
+"""Integers of less than a byte: the dtype of arrays that have one in each byte, and the bits."""
 ELEMENT_TYPES: Final = {name: number for number, name in _DTYPES.items()}
 """The number that ONNX has for each dtype."""
 
