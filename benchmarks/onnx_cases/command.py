@@ -34,10 +34,7 @@ def main(arguments: Sequence[str]) -> None:
     cases = [case for case in collect() if _is_chosen(case, options)]
     cases = cases[:: options.every]
     started = time.monotonic()
-    outcomes = run_all(cases, options.jobs, options.limit)
-    if options.output:
-        lines = {name: [o.status.value, o.reason] for name, o in outcomes.items()}
-        options.output.write_text(json.dumps(lines, indent=1))
+    outcomes = run_all(cases, options.jobs, options.limit, options.output)
     print(table(cases, outcomes, options.verbose))
     print(f"{len(cases)} cases in {time.monotonic() - started:.0f} s")
 
@@ -65,21 +62,28 @@ def _is_chosen(case: Case, options: argparse.Namespace) -> bool:
                                    for word in options.only)  # fmt: skip
 
 
-def run_all(cases: Sequence[Case], jobs: int = 2, limit: float = 120) -> dict[str, Outcome]:
+def run_all(
+    cases: Sequence[Case], jobs: int = 2, limit: float = 120, output: Path | None = None
+) -> dict[str, Outcome]:
     """The outcomes of cases, by name.
 
     Each of `jobs` processes works on cases of its own. What crashes, or computes for longer than
-    `limit` seconds, costs that case only: a new process goes on with the next.
+    `limit` seconds, costs that case only: a new process goes on with the next. The file `output`
+    has the outcomes so far, as JSON.
     """
     shares = [list(cases[n::jobs]) for n in range(jobs)]
     outcomes: dict[str, Outcome] = {}
     runners = [_Runner(share, limit) for share in shares if share]
     while runners:
         multiprocessing.connection.wait([runner.channel for runner in runners], 0.5)
+        before = len(outcomes)
         for runner in list(runners):
             outcomes.update(runner.poll())
             if runner.is_done:
                 runners.remove(runner)
+        if output and len(outcomes) > before:
+            lines = {name: [o.status.value, o.reason] for name, o in outcomes.items()}
+            output.write_text(json.dumps(lines, indent=1))
         if sys.stderr.isatty():
             print(f"\r{len(outcomes)} of {len(cases)}", end="", file=sys.stderr)
     return outcomes

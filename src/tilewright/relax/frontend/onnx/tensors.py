@@ -50,7 +50,7 @@ _FIELD_OF: Final = {
 def type_name(element_type: int) -> str:
     """How ONNX calls a type of elements."""
     known = TensorProto.DataType.values()
-    return TensorProto.DataType.Name(element_type) if element_type in known else f"{element_type}"  # type: ignore[arg-type]
+    return TensorProto.DataType.Name(element_type) if element_type in known else f"{element_type}"
 
 
 def dtype_of(element_type: int) -> str:

@@ -70,7 +70,7 @@ def quantize(
         bits = NARROW[output_dtype][1] if output_dtype in NARROW else None  # type: ignore[index]
     else:
         dtype = "uint8" if zero_point is None else graph.dtype_of(zero_point)
-        bits = graph.bits.get(zero_point)
+        bits = None if zero_point is None else graph.bits.get(zero_point)
     if not dtype.startswith(("int", "uint")):
         raise UnsupportedError(f"numbers quantised to {dtype} are not supported")
     wide = dtype_of(precision) if precision else "float32"
