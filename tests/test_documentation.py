@@ -85,6 +85,8 @@ def test_python_blocks(path, tmp_path, monkeypatch):
         pytest.skip("there is no C compiler")
     if "needs torch" in text and find_spec("torch") is None:
         pytest.skip("torch is not installed")
+    if "needs the package onnx" in text and find_spec("onnx") is None:
+        pytest.skip("onnx is not installed")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
     namespace = {"__name__": "documentation"}

@@ -20,9 +20,12 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from benchmarks.onnx_cases.cases import Case, Outcome, Status, collect, run
+
+WAITING: Final = 20
+"""How many times as long as it may compute a case may take in all, on a busy machine."""
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -31,10 +34,7 @@ def main(arguments: Sequence[str]) -> None:
     cases = [case for case in collect() if _is_chosen(case, options)]
     cases = cases[:: options.every]
     started = time.monotonic()
-    outcomes = run_all(cases, options.jobs, options.limit)
-    if options.output:
-        lines = {name: [o.status.value, o.reason] for name, o in outcomes.items()}
-        options.output.write_text(json.dumps(lines, indent=1))
+    outcomes = run_all(cases, options.jobs, options.limit, options.output)
     print(table(cases, outcomes, options.verbose))
     print(f"{len(cases)} cases in {time.monotonic() - started:.0f} s")
 
@@ -47,7 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--every", type=int, default=1, metavar="N", help="each Nth case only")
     parser.add_argument("--jobs", type=int, default=2, help="processes (default: 2)")
     parser.add_argument(
-        "--limit", type=float, default=120, help="seconds for a case (default: 120)"
+        "--limit", type=float, default=120, help="seconds of computing for a case (default: 120)"
     )
     parser.add_argument("-v", "--verbose", action="store_true", help="reasons, case by case")
     parser.add_argument("-o", "--output", type=Path, help="write outcomes to this file, as JSON")
@@ -62,21 +62,30 @@ def _is_chosen(case: Case, options: argparse.Namespace) -> bool:
                                    for word in options.only)  # fmt: skip
 
 
-def run_all(cases: Sequence[Case], jobs: int = 2, limit: float = 120) -> dict[str, Outcome]:
+def run_all(
+    cases: Sequence[Case], jobs: int = 2, limit: float = 120, output: Path | None = None
+) -> dict[str, Outcome]:
     """The outcomes of cases, by name.
 
-    Each of `jobs` processes works on cases of its own. What crashes or takes longer than `limit`
-    seconds costs that case only: a new process goes on with the next.
+    Each of `jobs` processes works on cases of its own. What crashes, or computes for longer than
+    `limit` seconds, costs that case only: a new process goes on with the next. The file `output`
+    has the outcomes so far, as JSON.
     """
     shares = [list(cases[n::jobs]) for n in range(jobs)]
     outcomes: dict[str, Outcome] = {}
     runners = [_Runner(share, limit) for share in shares if share]
     while runners:
         multiprocessing.connection.wait([runner.channel for runner in runners], 0.5)
+        before = len(outcomes)
         for runner in list(runners):
             outcomes.update(runner.poll())
             if runner.is_done:
                 runners.remove(runner)
+        if output and len(outcomes) > before:
+            lines = {name: [o.status.value, o.reason] for name, o in outcomes.items()}
+            output.write_text(json.dumps(lines, indent=1))
+        if sys.stderr.isatty():
+            print(f"\r{len(outcomes)} of {len(cases)}", end="", file=sys.stderr)
     return outcomes
 
 
@@ -90,7 +99,9 @@ class _Runner:
     def _start(self) -> None:
         context = multiprocessing.get_context("fork")  # the models need not be sent
         self.channel, theirs = context.Pipe(duplex=False)
-        self._process = context.Process(target=_work, args=(self._cases, theirs), daemon=True)
+        self._process = context.Process(
+            target=_work, args=(self._cases, theirs, self._limit), daemon=True
+        )
         self._process.start()
         theirs.close()
         self._since = time.monotonic()
@@ -110,10 +121,10 @@ class _Runner:
         except (EOFError, OSError):
             self._process.join()
             found |= self._lost(f"the process ended with {_end(self._process.exitcode)}")
-        if self._cases and time.monotonic() - self._since > self._limit:
+        if self._cases and time.monotonic() - self._since > WAITING * self._limit:
             self._process.kill()
             self._process.join()
-            found |= self._lost(f"it took longer than {self._limit:.0f} s")
+            found |= self._lost(f"it waited longer than {WAITING * self._limit:.0f} s")
         if not self._cases:
             self._process.join()
         return found
@@ -129,9 +140,12 @@ def _end(code: int | None) -> str:
     return signal.Signals(-code).name if code and code < 0 else f"exit code {code}"
 
 
-def _work(cases: Sequence[Case], channel: Connection) -> None:
+def _work(cases: Sequence[Case], channel: Connection, limit: float) -> None:
     for case in cases:
-        channel.send(run(case))
+        signal.setitimer(signal.ITIMER_PROF, limit)  # the signal ends the process
+        outcome = run(case)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        channel.send(outcome)
     channel.close()
     os._exit(0)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
@@ -53,6 +54,8 @@ def _of_onnx(path: Path, shapes: dict[str, list[int | str]] | None) -> IRModule:
 def _of_torch(path: Path, shapes: dict[str, list[int | str]] | None) -> IRModule:
     if shapes:
         raise ArgumentValueError("--shape is for files of ONNX; an exported program has its shapes")
+    if not zipfile.is_zipfile(path):
+        raise ArgumentValueError(f"{path} is no exported program: torch.export.save writes them")
     import torch
 
     from tilewright.relax.frontend.torch import from_exported_program

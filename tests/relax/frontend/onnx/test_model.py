@@ -132,8 +132,8 @@ def test_a_shape_that_is_computed_from_shapes():
 
 
 def test_a_shape_that_is_an_input():
-    proto = model([node("Reshape", "x shape", "y")], [value("x", [2, 6]), value("shape", [3], INT64)],
-                  [value("y", ["a", "b", "c"])])  # fmt: skip
+    inputs = [value("x", [2, 6]), value("shape", [3], INT64)]
+    proto = model([node("Reshape", "x shape", "y")], inputs, [value("y", ["a", "b", "c"])])
     x = np.arange(12, dtype="float32").reshape(2, 6)
     module = from_onnx(proto)
     for shape in ([3, 2, 2], [-1, 2, 3], [0, 3, -1]):

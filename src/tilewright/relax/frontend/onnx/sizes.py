@@ -66,4 +66,5 @@ class Sizes:
                 return value
             case ast.BinOp(left=left, op=operation, right=right) if type(operation) in _OPERATIONS:
                 return _OPERATIONS[type(operation)](self._expression(left), self._expression(right))
-        raise ValueError("it is another expression")
+            case _:
+                raise ValueError("it is another expression")

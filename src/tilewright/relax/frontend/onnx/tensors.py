@@ -35,7 +35,7 @@ NARROW: Final = {
     TensorProto.INT2: ("int8", 2),
     TensorProto.UINT2: ("uint8", 2),
 }
-"""Integers of less than a byte: the dtype of the arrays that have one in each byte, and the bits."""
+"""Integers of less than a byte: the dtype of arrays that have one in each byte, and the bits."""
 ELEMENT_TYPES: Final = {name: number for number, name in _DTYPES.items()}
 """The number that ONNX has for each dtype."""
 
@@ -50,7 +50,7 @@ _FIELD_OF: Final = {
 def type_name(element_type: int) -> str:
     """How ONNX calls a type of elements."""
     known = TensorProto.DataType.values()
-    return TensorProto.DataType.Name(element_type) if element_type in known else f"{element_type}"  # type: ignore[arg-type]
+    return TensorProto.DataType.Name(element_type) if element_type in known else f"{element_type}"
 
 
 def dtype_of(element_type: int) -> str:

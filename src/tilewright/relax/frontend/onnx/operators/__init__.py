@@ -2,6 +2,7 @@
 
 from tilewright.relax.frontend.onnx.operators import (
     activation,
+    contributed,
     control_flow,
     create,
     elementwise,

@@ -279,9 +279,7 @@ def roi_align(
     if mode != "avg":
         raise UnsupportedError(f"mode={mode!r} is not supported")
     if sampling_ratio < 1:
-        raise UnsupportedError(
-            "sampling_ratio=0, a number of samples for each box, is not supported"
-        )
+        raise UnsupportedError("a number of samples for each box is not supported")
     default = "half_pixel" if graph.version >= 16 else "output_half_pixel"
     aligned = (coordinate_transformation_mode or default) == "half_pixel"
     images = op.expand_dims(graph.cast(batch_indices, graph.dtype_of(rois)), 1)
@@ -317,9 +315,8 @@ def non_max_suppression(
     names = graph.emit(op.arange(0, count, 1, "int32"))
     names = graph.emit(op.broadcast_to(names, [batch * classes, count]))
     found = graph.emit_te(
-        topi.vision.non_max_suppression, data, every, names, limit, overlap, True, -1, 2, 1, 0, True,
-        False,
-    )  # fmt: skip
+        topi.vision.non_max_suppression, data, every, names, limit, overlap, force_suppress=True
+    )
     chosen = graph.emit(found[0])
     return _chosen(graph, chosen, score, classes, score_threshold)
 

@@ -82,7 +82,7 @@ def tensor_scatter(
     graph: Graph, cache: Any, update: Any, places: Any = None, *, axis: int = -2,
     mode: str = "linear",
 ) -> Any:  # fmt: skip
-    """A cache with the elements of `update` from a place on, which each of the batch has its own."""
+    """A cache with the elements of `update` from a place on, which each of a batch has."""
     rank = graph.rank_of(cache)
     axis = graph.axis(axis, rank)
     extent, length = graph.shape_of(cache)[axis], graph.shape_of(update)[axis]

@@ -216,8 +216,6 @@ def _minor(grid: list[list[Any]], columns: list[int]) -> Any:
     for position, column in enumerate(columns):
         rest = [other for other in columns if other != column]
         term = op.multiply(row[column], _minor(grid, rest))
-        if total is None:
-            total = term
-        else:
-            total = (op.subtract if position % 2 else op.add)(total, term)
+        combine = op.subtract if position % 2 else op.add
+        total = term if total is None else combine(total, term)
     return total

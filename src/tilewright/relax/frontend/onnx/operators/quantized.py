@@ -31,7 +31,8 @@ def limits(dtype: str, bits: int | None = None) -> tuple[int, int]:
 def aligned(graph: Graph, parameter: Any, x: Any, axis: int, block: int) -> Any:
     """A scale or zero point in a shape that broadcasts to that of the numbers."""
     rank = graph.rank_of(x)
-    if graph.rank_of(parameter) == 0 or rank == 0:
+    one = graph.rank_of(parameter) == 0 or number(graph.shape_of(parameter)[0]) == 1
+    if rank == 0 or (one and graph.rank_of(parameter) < 2):
         return graph.reshape(parameter, [])
     axis = graph.axis(axis, rank)
     if block:
@@ -41,9 +42,6 @@ def aligned(graph: Graph, parameter: Any, x: Any, axis: int, block: int) -> Any:
         extent = graph.shape_of(x)[axis]  # the last block is shorter
         return graph.emit(op.strided_slice(repeated, [axis], [0], [extent]))
     if graph.rank_of(parameter) == 1:
-        extent = number(graph.shape_of(parameter)[0])
-        if extent == 1:
-            return graph.reshape(parameter, [])
         return graph.reshape(parameter, [-1 if n == axis else 1 for n in range(rank)])
     return parameter
 
@@ -72,7 +70,7 @@ def quantize(
         bits = NARROW[output_dtype][1] if output_dtype in NARROW else None  # type: ignore[index]
     else:
         dtype = "uint8" if zero_point is None else graph.dtype_of(zero_point)
-        bits = graph.bits.get(zero_point)
+        bits = None if zero_point is None else graph.bits.get(zero_point)
     if not dtype.startswith(("int", "uint")):
         raise UnsupportedError(f"numbers quantised to {dtype} are not supported")
     wide = dtype_of(precision) if precision else "float32"
@@ -133,7 +131,7 @@ def is_zero(graph: Graph, zero_point: Any) -> bool:
     return known is not None and known.is_constant and not known.values.any()
 
 
-def _product(graph: Graph, a: Any, a_zero: Any, b: Any, b_zero: Any) -> Any:
+def integer_product(graph: Graph, a: Any, a_zero: Any, b: Any, b_zero: Any) -> Any:
     """The product of matrices of integers, in int32.
 
     The zero points are subtracted from the product of the integers as they are, which are narrow:
@@ -166,10 +164,10 @@ def matmul_integer(
     graph: Graph, a: Any, b: Any, a_zero_point: Any = None, b_zero_point: Any = None
 ) -> Any:
     """The product of matrices of integers."""
-    return _product(graph, a, a_zero_point, b, b_zero_point)
+    return integer_product(graph, a, a_zero_point, b, b_zero_point)
 
 
-def _requantized(
+def requantized(
     graph: Graph, total: Any, x_scale: Any, w_scale: Any, y_scale: Any, y_zero_point: Any, axis: int
 ) -> Any:
     """Sums of products of integers as integers of another scale."""
@@ -188,8 +186,8 @@ def qlinear_matmul(
     y_scale: Any, y_zero: Any,
 ) -> Any:  # fmt: skip
     """The product of quantised matrices, quantised again."""
-    total = _product(graph, a, a_zero, b, b_zero)
-    return _requantized(graph, total, a_scale, b_scale, y_scale, y_zero, -1)
+    total = integer_product(graph, a, a_zero, b, b_zero)
+    return requantized(graph, total, a_scale, b_scale, y_scale, y_zero, -1)
 
 
 def _integer_convolution(
@@ -236,4 +234,4 @@ def qlinear_conv(
     if bias is not None:
         thin = graph.reshape(bias, [1, graph.shape_of(bias)[0], *[1] * (graph.rank_of(x) - 2)])
         total = graph.emit(op.add(total, thin))
-    return _requantized(graph, total, x_scale, w_scale, y_scale, y_zero, 1)
+    return requantized(graph, total, x_scale, w_scale, y_scale, y_zero, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,7 @@ def split_to_sequence(
     else:
         sizes = graph.axes(split, "split")
     bounds = np.cumsum([0, *sizes]).tolist()
-    parts = [sliced(graph, x, axis, *pair) for pair in zip(bounds[:-1], bounds[1:], strict=True)]
+    parts = [sliced(graph, x, axis, *pair) for pair in itertools.pairwise(bounds)]
     if split is None and not keepdims:
         parts = [graph.reshape(part, [*shape[:axis], *shape[axis + 1 :]]) for part in parts]
     return Items(parts)

@@ -134,8 +134,10 @@ def mel_weights(
     count, size, rate = (graph.integer(value, name) for value, name in (
         (bins, "num_mel_bins"), (dft_length, "dft_length"), (sample_rate, "sample_rate"),
     ))  # fmt: skip
-    low, high = (float(graph.constants(value, name).reshape(-1)[0])
-                 for value, name in ((lower, "lower_edge_hertz"), (upper, "upper_edge_hertz")))  # fmt: skip
+    low, high = (
+        float(graph.constants(value, name).reshape(-1)[0])
+        for value, name in ((lower, "lower_edge_hertz"), (upper, "upper_edge_hertz"))
+    )
     if not 0 < count < 1 << 16 or not 0 < size < 1 << 20:
         raise UnsupportedError("these sizes are not supported")
     edges = np.array([low, high])
