@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tools.site.pages import without_breaks
 from tools.site.project import SOURCES
 
 ROOT = Path(__file__).parents[1]
@@ -67,7 +68,8 @@ def tutorial_notebook(page: Path) -> str:
 
 def _prose(page: Path, text: str) -> dict[str, Any]:
     """Text of a page, with links that work wherever the notebook is."""
-    return _markdown(_LINK.sub(lambda match: _absolute(page, match), text))
+    linked = _LINK.sub(lambda match: _absolute(page, match), text)
+    return _markdown(without_breaks(linked))
 
 
 def _absolute(page: Path, match: re.Match[str]) -> str:

@@ -37,19 +37,21 @@ def stage(language: Language, directory: Path) -> None:
 
 
 def page_of_site(language: Language, page: Path, text: str) -> str:
-    """The text of a page with the links of the site, and, for a list of pages, the navigation.
-
-    Browsers show a line break as a space, which Chinese does not have between characters.
-    """
+    """The text of a page with the links of the site, and, for a list of pages, the navigation."""
     navigation = "".join(navigation_of(text)) if page.name == "index.md" else ""
     if page.parent.name == "tutorials":
         text = with_notebook(language, page, text)
     parts = FENCE.split(text)
     parts[::2] = [
-        BREAK.sub("", LINK.sub(lambda match: link_of_site(language, page, match), part))
+        without_breaks(LINK.sub(lambda match: link_of_site(language, page, match), part))
         for part in parts[::2]
     ]
     return "".join(parts) + navigation
+
+
+def without_breaks(text: str) -> str:
+    """Text without line breaks between Chinese characters, which browsers show as spaces."""
+    return BREAK.sub("", text)
 
 
 def with_notebook(language: Language, page: Path, text: str) -> str:
