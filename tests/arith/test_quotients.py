@@ -55,6 +55,12 @@ def test_bounds_decide_divisions():
     assert divided(i16_j, 64, interval) == LinearForm({}, 0)
 
 
+def test_what_is_too_small_to_matter_is_left_out():
+    ((quotient, factor),) = divided(LinearForm({"i": 16, "j": 1}, 0), 32, interval).terms.items()
+    assert factor == 1
+    assert (quotient.form, quotient.divisor) == (LinearForm({"i": 1}, 0), 2)
+
+
 def test_equal_quotients_are_one_term():
     k = LinearForm({"k": 1}, 0)
     nested = divided(divided(k, 4, interval), 2, interval)

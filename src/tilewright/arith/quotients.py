@@ -95,6 +95,7 @@ def _coarsened(
     """
     low = high = form.constant
     ordered = sorted(form.terms.items(), key=lambda item: abs(item[1]))
+    found, by = form, divisor
     for position, (term, unit) in enumerate(ordered):
         large = ordered[position:]
         if (
@@ -104,11 +105,11 @@ def _coarsened(
             and all(coefficient % unit == 0 for _, coefficient in large)
         ):
             terms = {term: coefficient // unit for term, coefficient in large}
-            return LinearForm(terms, 0), divisor // unit
+            found, by = LinearForm(terms, 0), divisor // unit
         least, most = interval(term)
         low += unit * (most if unit < 0 else least)
         high += unit * (least if unit < 0 else most)
-    return form, divisor
+    return found, by
 
 
 def value_of(form: LinearForm, values: Mapping[Any, int]) -> int:

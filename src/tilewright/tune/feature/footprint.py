@@ -40,30 +40,36 @@ def levels_of(loops: Sequence[Any], forms: Iterable[Terms]) -> list[Digit]:
 
 def strides_along(levels: Sequence[Digit], terms: Terms) -> list[int]:
     """The distance between neighbours along each level."""
-    if not any(key.__class__ is Quotient for key in terms):
-        return [terms[loop] * unit if loop in terms else 0 for loop, unit, _ in levels]
-    if any(key.__class__ is Quotient and divided_term(key) is None for key in terms):
-        return [_usual_distance(level, levels, terms) for level in levels]
-    strides = []
-    for loop, unit, _ in levels:
-        stride = terms.get(loop, 0) * unit
-        for key, coefficient in terms.items():
-            digit = divided_term(key)
-            if digit is not None and digit[0] is loop and unit >= digit[1]:
-                stride += coefficient * (unit // digit[1])
-        strides.append(stride)
+    quotients = [
+        (divided_term(term), factor) for term, factor in terms.items() if term.__class__ is Quotient
+    ]
+    strides = [terms[loop] * unit if loop in terms else 0 for loop, unit, _ in levels]
+    for divided, factor in quotients:
+        if divided is None:
+            return _usual_distances(levels, LinearForm(terms, 0))
+        source, divisor = divided
+        for n, (loop, unit, _) in enumerate(levels):
+            if loop is source and unit >= divisor:
+                strides[n] += factor * (unit // divisor)
     return strides
 
 
-def _usual_distance(level: Digit, levels: Sequence[Digit], terms: Terms) -> int:
-    """The distance between neighbours along `level` that is found at most places."""
-    found = []
+def _usual_distances(levels: Sequence[Digit], form: LinearForm) -> list[int]:
+    """The distance between neighbours along each level that is found at most places."""
+    found: list[list[int]] = [[] for _ in levels]
     for part in (0, 1, 2, 3):
         values = defaultdict(int, {loop: loop.extent * part // 4 for loop, _, _ in levels})
-        start = value_of(LinearForm(terms, 0), values)
-        values[level.source] += level.unit
-        found.append(value_of(LinearForm(terms, 0), values) - start)
-    return max(found, key=lambda stride: (found.count(stride), -abs(stride)))
+        start = value_of(form, values)
+        for distances, (loop, unit, _) in zip(found, levels, strict=True):
+            values[loop] += unit
+            distances.append(value_of(form, values) - start)
+            values[loop] -= unit
+    return list(map(_usual, found))
+
+
+def _usual(distances: list[int]) -> int:
+    """The most frequent distance, of several the shortest."""
+    return max(distances, key=lambda distance: (distances.count(distance), -abs(distance)))
 
 
 class Footprint(NamedTuple):
