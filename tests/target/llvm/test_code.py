@@ -194,3 +194,21 @@ def test_functions_may_be_called_as_functions_of_c_are(name):
     data, result = np.linspace(-1, 1, 300, dtype="float32"), np.ones(300, "float32")
     tilewright.build(program, target="llvm")[name](data, result)
     np.testing.assert_allclose(result, np.where(np.arange(300) < 200, np.tan(data), 0), rtol=1e-5)
+
+
+@pytest.mark.parametrize("cores", [1, 2])
+def test_vectors_that_leave_the_registers_lie_on_aligned_places(cores):
+    """Four chains of an error function need more than the 16 registers."""
+    x = te.placeholder((1 << 16,), name="x")
+    y = te.compute(x.shape, lambda i: te.erf(x[i]), name="y")
+    target = f"llvm -mtriple=x86_64-linux-gnu -mcpu=haswell -num-cores={cores}"
+    code = tilewright.build(te.create_prim_func([x, y]), target=target).get_source("asm")
+    assert re.search(r"vmovaps\t%ymm\d+, -?\d*\(%rsp\)", code)
+    assert not re.search(r"vmovups\t%ymm\d+, -?\d*\(%rsp\)", code)
+
+
+def test_functions_without_vectors_have_no_frame_pointer():
+    x = te.placeholder((1,), name="x")
+    y = te.compute((1,), lambda i: x[i] + 1.0, name="y")
+    code = tilewright.build(te.create_prim_func([x, y]), target="llvm").get_source("ll")
+    assert "frame-pointer" not in code

@@ -21,7 +21,7 @@ from tilewright.target.codegen.llvm import (  # noqa: F401, their emitters
 from tilewright.target.codegen.llvm.emitter import FunctionEmitter
 from tilewright.target.codegen.llvm.helper_functions import COLD, SHARED
 from tilewright.target.codegen.llvm.loops import can_poll
-from tilewright.target.codegen.llvm.module import ModuleText
+from tilewright.target.codegen.llvm.module import ModuleText, attributes_of
 from tilewright.target.codegen.llvm.types import value_type
 from tilewright.tir.function import PrimFunc
 
@@ -52,8 +52,10 @@ def write_function(module: ModuleText, name: str, func: PrimFunc) -> str:
     linkage = weak + visibility if exported else internal
     symbol = name if exported else own_name(name)
     speed = COLD if func.attrs.get("tir.is_cold", False) else ""
-    head = f'define {linkage}{emitter.result_type} @"{symbol}"({parameters}) nounwind {speed} {{'
-    return "\n".join([head, "entry:", *emitter.entry, *emitter.region.lines, "}"])
+    body = "\n".join(["entry:", *emitter.entry, *emitter.region.lines])
+    attributes = f"{attributes_of(body)} {speed}"
+    head = f'define {linkage}{emitter.result_type} @"{symbol}"({parameters}) {attributes} {{'
+    return f"{head}\n{body}\n}}"
 
 
 def _parameter(emitter: FunctionEmitter, param: Var, noalias: bool) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from typing import Final
 
 from tilewright.target.codegen.llvm.helper_functions import (
     CALL_PACKED,
@@ -14,6 +16,21 @@ from tilewright.target.codegen.llvm.helper_functions import (
     error_function_text,
 )
 from tilewright.target.target import Target
+
+_VECTOR: Final = re.compile(r"<\d+ x ")
+"""Part of the text of each type of vectors."""
+
+_ALIGNED_STACK: Final = '"frame-pointer"="all"'
+
+
+def attributes_of(body: str) -> str:
+    """The attributes that all functions with these blocks have.
+
+    With a frame pointer, LLVM aligns the stack for the vectors that leave the registers. Otherwise
+    some of them may lie across two pages, which makes a loop twice as slow: in one process, not in
+    the next.
+    """
+    return f"nounwind {_ALIGNED_STACK}" if _VECTOR.search(body) else "nounwind"
 
 
 class ModuleText:
@@ -76,7 +93,8 @@ class ModuleText:
         """
         name = f"@tilewright.part{len(self.parts)}"
         parameters, body = function
-        self.parts.append(f"define internal i32 {name}({parameters}) nounwind {{\n{body}\n}}")
+        head = f"define internal i32 {name}({parameters}) {attributes_of(body)} {{"
+        self.parts.append(f"{head}\n{body}\n}}")
         return name
 
     def error_function(self, types: tuple[str, ...]) -> str:
