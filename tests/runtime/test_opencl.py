@@ -142,6 +142,25 @@ def test_sizes_are_known_when_it_runs():
         np.testing.assert_array_equal(result.numpy(), values * 2)
 
 
+@pytest.mark.parametrize("rows", [0, 1, 3])
+def test_a_kernel_does_nothing_for_a_size_below_zero(rows):
+    @T.prim_func
+    def sums(a: T.handle, b: T.handle):
+        n = T.int32()
+        A = T.match_buffer(a, (n, 8), "float32")
+        B = T.match_buffer(b, (4, 8), "float32")
+        for i in T.thread_binding(n - 2, thread="blockIdx.x"):
+            for j in T.thread_binding(8, thread="threadIdx.x"):
+                B[i, j] = A[i, j] + A[i + 2, j]
+
+    a = np.arange(8 * rows, dtype="float32").reshape(rows, 8)
+    b = tvm.nd.array(np.zeros((4, 8), "float32"), DEVICE)
+    tvm.build(sums, target="opencl")(tvm.nd.array(a, DEVICE), b)
+    expected = np.zeros((4, 8), "float32")
+    expected[: max(rows - 2, 0)] = a[: max(rows - 2, 0)] + a[2:]
+    np.testing.assert_array_equal(b.numpy(), expected)
+
+
 def test_work_goes_to_the_stream_that_is_set():
     module = tvm.build(matmul(), target="opencl")
     usual, stream = DEVICE.current_raw_stream(), DEVICE.create_raw_stream()

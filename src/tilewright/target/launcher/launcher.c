@@ -527,6 +527,7 @@ WEAK int32_t tilewright_launch(const TilewrightValue *args) {
   const char *letter = strchr(launch.parameters, ':');
   const TilewrightValue *extent = launch.values + (letter - launch.parameters);
   for (++letter; *letter; ++letter, ++extent) {
+    if (*letter >= 'x' && extent->value.v_int64 <= 0) return OK; /* loops without iterations */
     uint64_t value = (uint64_t)extent->value.v_int64;
     if (*letter == 'm') {
       launch.shared = value;
@@ -536,7 +537,6 @@ WEAK int32_t tilewright_launch(const TilewrightValue *args) {
       launch.threads[*letter - 'X'] = value;
     }
   }
-  if (!launch.blocks[0] || !launch.blocks[1] || !launch.blocks[2]) return OK;
   lock();
   int status = device_of_arguments(kind, type, &launch, &device);
   unlock();

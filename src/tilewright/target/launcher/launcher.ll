@@ -1858,14 +1858,14 @@ define weak i32 @tilewright_launch(ptr %0) {
   store i64 0, ptr %19, align 8
   %20 = tail call fastcc ptr @opened(i32 %9, i32 0)
   %21 = icmp eq ptr %20, null
-  br i1 %21, label %208, label %22
+  br i1 %21, label %201, label %22
 
 22:
   %23 = tail call ptr @strchr(ptr %14, i32 58)
   %24 = getelementptr inbounds nuw i8, ptr %23, i64 1
   %25 = load i8, ptr %24, align 1
   %26 = icmp eq i8 %25, 0
-  br i1 %26, label %66, label %27
+  br i1 %26, label %59, label %27
 
 27:
   %28 = ptrtoint ptr %23 to i64
@@ -1875,270 +1875,265 @@ define weak i32 @tilewright_launch(ptr %0) {
   br label %32
 
 32:
-  %33 = phi i8 [ %53, %50 ], [ %25, %27 ]
-  %34 = phi ptr [ %52, %50 ], [ %24, %27 ]
-  %35 = phi ptr [ %51, %50 ], [ %31, %27 ]
-  %36 = getelementptr inbounds nuw i8, ptr %35, i64 8
-  %37 = load i64, ptr %36, align 8
-  %38 = icmp eq i8 %33, 109
-  br i1 %38, label %39, label %40
+  %33 = phi i8 [ %55, %52 ], [ %25, %27 ]
+  %34 = phi ptr [ %54, %52 ], [ %24, %27 ]
+  %35 = phi ptr [ %53, %52 ], [ %31, %27 ]
+  %36 = icmp sgt i8 %33, 119
+  %37 = getelementptr inbounds nuw i8, ptr %35, i64 8
+  %38 = load i64, ptr %37, align 8
+  br i1 %36, label %39, label %41
 
 39:
-  store i64 %37, ptr %19, align 8
-  br label %50
+  %40 = icmp slt i64 %38, 1
+  br i1 %40, label %201, label %44
 
-40:
-  %41 = icmp sgt i8 %33, 119
-  br i1 %41, label %42, label %46
+41:
+  %42 = icmp eq i8 %33, 109
+  br i1 %42, label %43, label %48
 
-42:
-  %43 = zext nneg i8 %33 to i64
-  %44 = getelementptr i64, ptr %17, i64 %43
-  %45 = getelementptr i8, ptr %44, i64 -960
-  store i64 %37, ptr %45, align 8
-  br label %50
+43:
+  store i64 %38, ptr %19, align 8
+  br label %52
 
-46:
-  %47 = sext i8 %33 to i64
-  %48 = getelementptr i64, ptr %18, i64 %47
-  %49 = getelementptr i8, ptr %48, i64 -704
-  store i64 %37, ptr %49, align 8
-  br label %50
+44:
+  %45 = zext nneg i8 %33 to i64
+  %46 = getelementptr i64, ptr %17, i64 %45
+  %47 = getelementptr i8, ptr %46, i64 -960
+  store i64 %38, ptr %47, align 8
+  br label %52
 
-50:
-  %51 = getelementptr inbounds nuw i8, ptr %35, i64 16
-  %52 = getelementptr inbounds nuw i8, ptr %34, i64 1
-  %53 = load i8, ptr %52, align 1
-  %54 = icmp eq i8 %53, 0
-  br i1 %54, label %55, label %32
+48:
+  %49 = sext i8 %33 to i64
+  %50 = getelementptr i64, ptr %18, i64 %49
+  %51 = getelementptr i8, ptr %50, i64 -704
+  store i64 %38, ptr %51, align 8
+  br label %52
 
-55:
-  %56 = load i64, ptr %17, align 8
-  %57 = getelementptr inbounds nuw i8, ptr %6, i64 32
-  %58 = load i64, ptr %57, align 8
-  %59 = getelementptr inbounds nuw i8, ptr %6, i64 40
-  %60 = load i64, ptr %59, align 8
-  %61 = icmp ne i64 %56, 0
-  %62 = icmp ne i64 %58, 0
-  %63 = select i1 %61, i1 %62, i1 false
-  %64 = icmp ne i64 %60, 0
-  %65 = select i1 %63, i1 %64, i1 false
-  br i1 %65, label %66, label %208
+52:
+  %53 = getelementptr inbounds nuw i8, ptr %35, i64 16
+  %54 = getelementptr inbounds nuw i8, ptr %34, i64 1
+  %55 = load i8, ptr %54, align 1
+  %56 = icmp eq i8 %55, 0
+  br i1 %56, label %57, label %32
 
-66:
-  %67 = tail call fastcc ptr @devices()
-  %68 = getelementptr inbounds nuw i8, ptr %67, i64 8
-  %69 = tail call i32 @pthread_mutex_lock(ptr %68)
-  %70 = icmp eq i32 %9, 4
-  %71 = icmp eq i32 %9, 2
-  %72 = select i1 %71, ptr @CUDA, ptr null
-  %73 = select i1 %70, ptr @OPENCL, ptr %72
-  %74 = getelementptr inbounds nuw i8, ptr %20, i64 4
-  %75 = getelementptr inbounds nuw i8, ptr %73, i64 48
-  %76 = load ptr, ptr %12, align 8
-  br label %77
+57:
+  %58 = load ptr, ptr %12, align 8
+  br label %59
 
-77:
-  %78 = phi i64 [ %123, %121 ], [ 0, %66 ]
-  %79 = phi i32 [ %122, %121 ], [ -1, %66 ]
-  %80 = getelementptr inbounds nuw i8, ptr %76, i64 %78
-  %81 = load i8, ptr %80, align 1
-  switch i8 %81, label %82 [
-    i8 0, label %124
-    i8 58, label %124
+59:
+  %60 = phi ptr [ %58, %57 ], [ %14, %22 ]
+  %61 = tail call fastcc ptr @devices()
+  %62 = getelementptr inbounds nuw i8, ptr %61, i64 8
+  %63 = tail call i32 @pthread_mutex_lock(ptr %62)
+  %64 = icmp eq i32 %9, 4
+  %65 = icmp eq i32 %9, 2
+  %66 = select i1 %65, ptr @CUDA, ptr null
+  %67 = select i1 %64, ptr @OPENCL, ptr %66
+  %68 = getelementptr inbounds nuw i8, ptr %20, i64 4
+  %69 = getelementptr inbounds nuw i8, ptr %67, i64 48
+  br label %70
+
+70:
+  %71 = phi i64 [ %116, %114 ], [ 0, %59 ]
+  %72 = phi i32 [ %115, %114 ], [ -1, %59 ]
+  %73 = getelementptr inbounds nuw i8, ptr %60, i64 %71
+  %74 = load i8, ptr %73, align 1
+  switch i8 %74, label %75 [
+    i8 0, label %117
+    i8 58, label %117
   ]
 
-82:
-  %83 = load ptr, ptr %15, align 8
-  %84 = getelementptr inbounds nuw %struct.TilewrightValue, ptr %83, i64 %78
-  %85 = getelementptr inbounds nuw i8, ptr %84, i64 8
-  %86 = load i64, ptr %85, align 8
-  %87 = icmp eq i8 %81, 112
-  %88 = icmp ne i64 %86, 0
-  %89 = select i1 %87, i1 %88, i1 false
-  br i1 %89, label %90, label %121
+75:
+  %76 = load ptr, ptr %15, align 8
+  %77 = getelementptr inbounds nuw %struct.TilewrightValue, ptr %76, i64 %71
+  %78 = getelementptr inbounds nuw i8, ptr %77, i64 8
+  %79 = load i64, ptr %78, align 8
+  %80 = icmp eq i8 %74, 112
+  %81 = icmp ne i64 %79, 0
+  %82 = select i1 %80, i1 %81, i1 false
+  br i1 %82, label %83, label %114
+
+83:
+  %84 = call fastcc ptr @block_of(ptr %20, i64 %79)
+  store i32 0, ptr %4, align 4
+  %85 = icmp eq ptr %84, null
+  br i1 %85, label %89, label %86
+
+86:
+  %87 = getelementptr inbounds nuw i8, ptr %84, i64 16
+  %88 = load i32, ptr %87, align 8
+  store i32 %88, ptr %4, align 4
+  br label %99
+
+89:
+  br i1 %64, label %93, label %90
 
 90:
-  %91 = call fastcc ptr @block_of(ptr %20, i64 %86)
-  store i32 0, ptr %4, align 4
-  %92 = icmp eq ptr %91, null
-  br i1 %92, label %96, label %93
+  %91 = load i32, ptr %68, align 4
+  %92 = icmp sgt i32 %91, 1
+  br i1 %92, label %93, label %99
 
 93:
-  %94 = getelementptr inbounds nuw i8, ptr %91, i64 16
-  %95 = load i32, ptr %94, align 8
-  store i32 %95, ptr %4, align 4
-  br label %106
-
-96:
-  br i1 %70, label %100, label %97
+  %94 = load ptr, ptr %69, align 8
+  %95 = call i32 %94(ptr %20, i64 %79, ptr %4)
+  %96 = icmp eq i32 %95, 0
+  br i1 %96, label %97, label %109
 
 97:
-  %98 = load i32, ptr %74, align 4
-  %99 = icmp sgt i32 %98, 1
-  br i1 %99, label %100, label %106
+  %98 = load i32, ptr %4, align 4
+  br label %99
 
-100:
-  %101 = load ptr, ptr %75, align 8
-  %102 = call i32 %101(ptr %20, i64 %86, ptr %4)
-  %103 = icmp eq i32 %102, 0
-  br i1 %103, label %104, label %116
+99:
+  %100 = phi i32 [ %98, %97 ], [ 0, %90 ], [ %88, %86 ]
+  %101 = icmp slt i32 %72, 0
+  %102 = icmp eq i32 %100, %72
+  %103 = select i1 %101, i1 true, i1 %102
+  br i1 %103, label %113, label %104
 
 104:
-  %105 = load i32, ptr %4, align 4
-  br label %106
-
-106:
-  %107 = phi i32 [ %105, %104 ], [ 0, %97 ], [ %95, %93 ]
-  %108 = icmp slt i32 %79, 0
-  %109 = icmp eq i32 %107, %79
-  %110 = select i1 %108, i1 true, i1 %109
-  br i1 %110, label %120, label %111
-
-111:
-  %112 = load ptr, ptr %6, align 8
-  %113 = getelementptr inbounds nuw i8, ptr %73, i64 8
-  %114 = load ptr, ptr %113, align 8
-  %115 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %5, i64 4096, ptr @.str.180, ptr %112, ptr %114, i32 %79, ptr %114, i32 %107)
+  %105 = load ptr, ptr %6, align 8
+  %106 = getelementptr inbounds nuw i8, ptr %67, i64 8
+  %107 = load ptr, ptr %106, align 8
+  %108 = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %5, i64 4096, ptr @.str.180, ptr %105, ptr %107, i32 %72, ptr %107, i32 %100)
   call fastcc void @report(ptr @.str.4, ptr %5)
-  br label %116
+  br label %109
 
-116:
-  %117 = call fastcc ptr @devices()
-  %118 = getelementptr inbounds nuw i8, ptr %117, i64 8
-  %119 = call i32 @pthread_mutex_unlock(ptr %118)
-  br label %208
+109:
+  %110 = call fastcc ptr @devices()
+  %111 = getelementptr inbounds nuw i8, ptr %110, i64 8
+  %112 = call i32 @pthread_mutex_unlock(ptr %111)
+  br label %201
 
-120:
-  br label %121
+113:
+  br label %114
 
-121:
-  %122 = phi i32 [ %107, %120 ], [ %79, %82 ]
-  %123 = add nuw nsw i64 %78, 1
-  br label %77
+114:
+  %115 = phi i32 [ %100, %113 ], [ %72, %75 ]
+  %116 = add nuw nsw i64 %71, 1
+  br label %70
+
+117:
+  %118 = call i32 @llvm.smax.i32(i32 %72, i32 0)
+  %119 = call fastcc ptr @devices()
+  %120 = getelementptr inbounds nuw i8, ptr %119, i64 8
+  %121 = call i32 @pthread_mutex_unlock(ptr %120)
+  %122 = call fastcc ptr @opened(i32 %9, i32 %118)
+  %123 = icmp eq ptr %122, null
+  br i1 %123, label %201, label %124
 
 124:
-  %125 = call i32 @llvm.smax.i32(i32 %79, i32 0)
-  %126 = call fastcc ptr @devices()
-  %127 = getelementptr inbounds nuw i8, ptr %126, i64 8
-  %128 = call i32 @pthread_mutex_unlock(ptr %127)
-  %129 = call fastcc ptr @opened(i32 %9, i32 %125)
-  %130 = icmp eq ptr %129, null
-  br i1 %130, label %208, label %131
+  %125 = getelementptr inbounds nuw i8, ptr %0, i64 24
+  %126 = load i64, ptr %125, align 8
+  %127 = getelementptr inbounds nuw i8, ptr %0, i64 40
+  %128 = load ptr, ptr %127, align 8
+  %129 = getelementptr inbounds nuw i8, ptr %0, i64 56
+  %130 = load ptr, ptr %129, align 8
+  %131 = load ptr, ptr %6, align 8
+  %132 = getelementptr inbounds nuw i8, ptr %20, i64 34536
+  %133 = call fastcc ptr @built_before(ptr %132, i32 %118, i64 %126)
+  store ptr %133, ptr %2, align 8
+  %134 = icmp eq ptr %133, null
+  br i1 %134, label %136, label %135
 
-131:
-  %132 = getelementptr inbounds nuw i8, ptr %0, i64 24
-  %133 = load i64, ptr %132, align 8
-  %134 = getelementptr inbounds nuw i8, ptr %0, i64 40
-  %135 = load ptr, ptr %134, align 8
-  %136 = getelementptr inbounds nuw i8, ptr %0, i64 56
-  %137 = load ptr, ptr %136, align 8
-  %138 = load ptr, ptr %6, align 8
-  %139 = getelementptr inbounds nuw i8, ptr %20, i64 34536
-  %140 = call fastcc ptr @built_before(ptr %139, i32 %125, i64 %133)
-  store ptr %140, ptr %2, align 8
-  %141 = icmp eq ptr %140, null
-  br i1 %141, label %143, label %142
+135:
+  br label %174
 
-142:
-  br label %181
+136:
+  %137 = load i8, ptr %128, align 1
+  %138 = icmp eq i8 %137, 0
+  br i1 %138, label %149, label %139
 
-143:
-  %144 = load i8, ptr %135, align 1
-  %145 = icmp eq i8 %144, 0
-  br i1 %145, label %156, label %146
+139:
+  %140 = phi i8 [ %147, %139 ], [ %137, %136 ]
+  %141 = phi i64 [ %145, %139 ], [ -3750763034362895579, %136 ]
+  %142 = phi ptr [ %146, %139 ], [ %128, %136 ]
+  %143 = zext i8 %140 to i64
+  %144 = xor i64 %141, %143
+  %145 = mul i64 %144, 1099511628211
+  %146 = getelementptr inbounds nuw i8, ptr %142, i64 1
+  %147 = load i8, ptr %146, align 1
+  %148 = icmp eq i8 %147, 0
+  br i1 %148, label %149, label %139
 
-146:
-  %147 = phi i8 [ %154, %146 ], [ %144, %143 ]
-  %148 = phi i64 [ %152, %146 ], [ -3750763034362895579, %143 ]
-  %149 = phi ptr [ %153, %146 ], [ %135, %143 ]
-  %150 = zext i8 %147 to i64
-  %151 = xor i64 %148, %150
-  %152 = mul i64 %151, 1099511628211
-  %153 = getelementptr inbounds nuw i8, ptr %149, i64 1
-  %154 = load i8, ptr %153, align 1
-  %155 = icmp eq i8 %154, 0
-  br i1 %155, label %156, label %146
+149:
+  %150 = phi i64 [ -3750763034362895579, %136 ], [ %145, %139 ]
+  %151 = getelementptr inbounds nuw i8, ptr %20, i64 26344
+  %152 = call fastcc ptr @built_before(ptr %151, i32 %118, i64 %150)
+  store ptr %152, ptr %3, align 8
+  %153 = icmp eq ptr %152, null
+  br i1 %153, label %154, label %163
 
-156:
-  %157 = phi i64 [ -3750763034362895579, %143 ], [ %152, %146 ]
-  %158 = getelementptr inbounds nuw i8, ptr %20, i64 26344
-  %159 = call fastcc ptr @built_before(ptr %158, i32 %125, i64 %157)
-  store ptr %159, ptr %3, align 8
-  %160 = icmp eq ptr %159, null
-  br i1 %160, label %161, label %170
+154:
+  %155 = getelementptr inbounds nuw i8, ptr %67, i64 112
+  %156 = load ptr, ptr %155, align 8
+  %157 = call i32 %156(ptr %20, i32 %118, ptr %128, ptr %130, ptr %3)
+  %158 = icmp eq i32 %157, 0
+  br i1 %158, label %159, label %169
 
-161:
-  %162 = getelementptr inbounds nuw i8, ptr %73, i64 112
-  %163 = load ptr, ptr %162, align 8
-  %164 = call i32 %163(ptr %20, i32 %125, ptr %135, ptr %137, ptr %3)
-  %165 = icmp eq i32 %164, 0
-  br i1 %165, label %166, label %176
+159:
+  %160 = load ptr, ptr %3, align 8
+  %161 = call fastcc ptr @keep_built(ptr %151, i32 %118, i64 %150, ptr %160)
+  store ptr %161, ptr %3, align 8
+  %162 = icmp eq ptr %161, null
+  br i1 %162, label %169, label %163
 
-166:
-  %167 = load ptr, ptr %3, align 8
-  %168 = call fastcc ptr @keep_built(ptr %158, i32 %125, i64 %157, ptr %167)
-  store ptr %168, ptr %3, align 8
-  %169 = icmp eq ptr %168, null
-  br i1 %169, label %176, label %170
+163:
+  %164 = phi ptr [ %161, %159 ], [ %152, %149 ]
+  %165 = getelementptr inbounds nuw i8, ptr %67, i64 120
+  %166 = load ptr, ptr %165, align 8
+  %167 = call i32 %166(ptr %20, i32 %118, ptr %164, ptr %131, ptr %2)
+  %168 = icmp eq i32 %167, 0
+  br i1 %168, label %170, label %169
+
+169:
+  br label %201
 
 170:
-  %171 = phi ptr [ %168, %166 ], [ %159, %156 ]
-  %172 = getelementptr inbounds nuw i8, ptr %73, i64 120
-  %173 = load ptr, ptr %172, align 8
-  %174 = call i32 %173(ptr %20, i32 %125, ptr %171, ptr %138, ptr %2)
-  %175 = icmp eq i32 %174, 0
-  br i1 %175, label %177, label %176
+  %171 = load ptr, ptr %2, align 8
+  %172 = call fastcc ptr @keep_built(ptr %132, i32 %118, i64 %126, ptr %171)
+  %173 = icmp eq ptr %172, null
+  br i1 %173, label %201, label %174
 
-176:
-  br label %208
+174:
+  %175 = phi ptr [ %133, %135 ], [ %172, %170 ]
+  %176 = getelementptr inbounds nuw i8, ptr %20, i64 840
+  %177 = zext nneg i32 %118 to i64
+  %178 = getelementptr inbounds nuw %struct.Device, ptr %176, i64 %177
+  %179 = icmp eq ptr @TVMFFIEnvGetStream, null
+  br i1 %179, label %183, label %180
 
-177:
-  %178 = load ptr, ptr %2, align 8
-  %179 = call fastcc ptr @keep_built(ptr %139, i32 %125, i64 %133, ptr %178)
-  %180 = icmp eq ptr %179, null
-  br i1 %180, label %208, label %181
+180:
+  %181 = call ptr @TVMFFIEnvGetStream(i32 %9, i32 %118)
+  %182 = icmp eq ptr %181, null
+  br i1 %182, label %183, label %190
 
-181:
-  %182 = phi ptr [ %140, %142 ], [ %179, %177 ]
-  %183 = getelementptr inbounds nuw i8, ptr %20, i64 840
-  %184 = zext nneg i32 %125 to i64
-  %185 = getelementptr inbounds nuw %struct.Device, ptr %183, i64 %184
-  %186 = icmp eq ptr @TVMFFIEnvGetStream, null
-  br i1 %186, label %190, label %187
+183:
+  %184 = getelementptr inbounds nuw i8, ptr %178, i64 24
+  %185 = load ptr, ptr %184, align 8
+  %186 = icmp eq ptr %185, null
+  br i1 %186, label %187, label %190
 
 187:
-  %188 = call ptr @TVMFFIEnvGetStream(i32 %9, i32 %125)
-  %189 = icmp eq ptr %188, null
-  br i1 %189, label %190, label %197
+  %188 = getelementptr inbounds nuw i8, ptr %178, i64 16
+  %189 = load ptr, ptr %188, align 8
+  br label %190
 
 190:
-  %191 = getelementptr inbounds nuw i8, ptr %185, i64 24
-  %192 = load ptr, ptr %191, align 8
-  %193 = icmp eq ptr %192, null
-  br i1 %193, label %194, label %197
-
-194:
-  %195 = getelementptr inbounds nuw i8, ptr %185, i64 16
+  %191 = phi ptr [ %189, %187 ], [ %181, %180 ], [ %185, %183 ]
+  %192 = call fastcc ptr @devices()
+  %193 = getelementptr inbounds nuw i8, ptr %192, i64 8
+  %194 = call i32 @pthread_mutex_lock(ptr %193)
+  %195 = getelementptr inbounds nuw i8, ptr %67, i64 128
   %196 = load ptr, ptr %195, align 8
-  br label %197
+  %197 = call i32 %196(ptr %20, i32 %118, ptr %191, ptr %175, ptr %6)
+  %198 = call fastcc ptr @devices()
+  %199 = getelementptr inbounds nuw i8, ptr %198, i64 8
+  %200 = call i32 @pthread_mutex_unlock(ptr %199)
+  br label %201
 
-197:
-  %198 = phi ptr [ %196, %194 ], [ %188, %187 ], [ %192, %190 ]
-  %199 = call fastcc ptr @devices()
-  %200 = getelementptr inbounds nuw i8, ptr %199, i64 8
-  %201 = call i32 @pthread_mutex_lock(ptr %200)
-  %202 = getelementptr inbounds nuw i8, ptr %73, i64 128
-  %203 = load ptr, ptr %202, align 8
-  %204 = call i32 %203(ptr %20, i32 %125, ptr %198, ptr %182, ptr %6)
-  %205 = call fastcc ptr @devices()
-  %206 = getelementptr inbounds nuw i8, ptr %205, i64 8
-  %207 = call i32 @pthread_mutex_unlock(ptr %206)
-  br label %208
-
-208:
-  %209 = phi i32 [ -1, %1 ], [ 0, %55 ], [ -1, %116 ], [ -1, %124 ], [ %204, %197 ], [ -1, %177 ], [ -1, %176 ]
-  ret i32 %209
+201:
+  %202 = phi i32 [ -1, %1 ], [ -1, %169 ], [ -1, %109 ], [ -1, %117 ], [ %197, %190 ], [ -1, %170 ], [ 0, %39 ]
+  ret i32 %202
 }
 
 declare ptr @strchr(ptr, i32)

@@ -161,3 +161,23 @@ def test_memory_that_each_has_for_itself_is_not_used_together(scope, axis, owner
 
     with pytest.raises(LoweringError, match=f"each {owner} has memory of scope '{scope}'"):
         unify_thread_axes(kernel)
+
+
+def test_memory_of_a_thread_has_what_all_threads_stored_or_all_is_refused():
+    def kernel(extent, value):
+        @T.prim_func
+        def kernel(A: T.Buffer((4, 8), "int32"), B: T.Buffer((4, 8), "int32")):
+            for i in T.thread_binding(4, thread="threadIdx.y"):
+                memory = T.allocate([1], "int32", "local")
+                cell = T.Buffer((1,), "int32", data=memory, scope="local")
+                for j in T.thread_binding(extent, thread="threadIdx.x"):
+                    cell[0] = value(A, i, j)
+                for j in T.thread_binding(8, thread="threadIdx.x"):
+                    B[i, j] = cell[0]
+
+        return kernel
+
+    unify_thread_axes(kernel(8, lambda a, i, _: a[i, 0]))
+    for extent, value in ((8, lambda a, i, j: a[i, j]), (4, lambda a, i, _: a[i, 0])):
+        with pytest.raises(LoweringError, match="each thread has memory of scope 'local'"):
+            unify_thread_axes(kernel(extent, value))

@@ -102,13 +102,14 @@ def combined_in_warps(parts: Parts, result: Result, warps: Warps) -> Stmt:
             where(less(lane, warps.total), stores(parts.own, parts.of(lane))),
             *_steps(parts, warps, 1 << (warps.total - 1).bit_length()),
         ]
-    if result.is_of_thread:
-        first = [
-            tvm_warp_shuffle(warps.mask, own, const(0), warps.lanes, warps.size)
-            for own in parts.own
-        ]
-        steps.append(stores(parts.own, first))
-    return seq(*steps, stored(parts, result, parts.own))
+    if not result.is_of_thread:
+        return seq(*steps, stored(parts, result, parts.own))
+    first = [Var(f"{own.buffer.name}_first", own.dtype) for own in parts.own]
+    body = stored(parts, result, first)
+    for var, own in reversed(list(zip(first, parts.own, strict=True))):
+        value = tvm_warp_shuffle(warps.mask, own, const(0), warps.lanes, warps.size)
+        body = LetStmt(var, value, body)
+    return seq(*steps, body)
 
 
 def _steps(parts: Parts, warps: Warps, count: int) -> list[Stmt]:

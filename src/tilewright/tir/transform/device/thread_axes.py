@@ -20,7 +20,7 @@ The loops around are ``thread_extent`` attributes afterwards, the blocks first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from tilewright.ir.arithmetic import logical_and
@@ -45,6 +45,7 @@ from tilewright.tir.stmt import (
 from tilewright.tir.substitute import substitute, variables_of
 from tilewright.tir.tile_operations import tile_operation_of
 from tilewright.tir.transform.building.statements import statements
+from tilewright.tir.transform.device.dependent_stores import dependent_stores
 from tilewright.tir.transform.device.kernel_error import KernelError
 
 THREAD_EXTENT: Final = "thread_extent"
@@ -126,8 +127,8 @@ class _Kernels(Rewriter):
     def For(self, loop: For) -> Stmt:
         if not is_bound(loop):
             return _in_order(loop.map_children(self))
-        _require_own_memory(loop)
         axes = {axis.tag: axis for axis in axes_of(loop)}
+        _require_own_memory(loop, axes)
         body = _Threads(axes)(loop)
         for tag in reversed(AXES):
             if tag in axes:
@@ -137,7 +138,7 @@ class _Kernels(Rewriter):
         return body
 
 
-def _require_own_memory(kernel: For) -> None:
+def _require_own_memory(kernel: For, axes: Mapping[str, Axis]) -> None:
     """Refuse memory of a block, or of a thread, that several of them would use together.
 
     Such memory is there once for each of them. So a loop over blocks or threads has all of its
@@ -150,7 +151,7 @@ def _require_own_memory(kernel: For) -> None:
         if not isinstance(loop, For) or not is_bound(loop):
             continue
         for memory, inside in _uses_by_memory(loop).items():
-            if len(inside) < len(uses[memory]) and _divides(loop, memory, inside):
+            if len(inside) < len(uses[memory]) and _divides(loop, memory, inside, axes):
                 scope = storage_scope(memory)
                 raise KernelError(
                     f"each {owner_of(scope).value} has {memory.name} of scope {scope!r} for "
@@ -161,14 +162,22 @@ def _require_own_memory(kernel: For) -> None:
                 )
 
 
-def _divides(loop: For, memory: Var, inside: Sequence[BufferLoad | BufferStore]) -> bool:
+def _divides(
+    loop: For, memory: Var, inside: Sequence[BufferLoad | BufferStore], axes: Mapping[str, Axis]
+) -> bool:
     """Whether the iterations of a bound loop have each their own memory, and use parts of it."""
-    if tag_of(loop) in BLOCKS:
+    tag = tag_of(loop)
+    if tag in BLOCKS:
         return True
-    # What does not depend on the thread is the same in the memory of all threads.
-    return owner_of(storage_scope(memory)) is MemoryOwner.THREAD and any(
-        loop.loop_var in variables_of(index) for access in inside for index in access.indices
-    )
+    if owner_of(storage_scope(memory)) is not MemoryOwner.THREAD:
+        return False
+    if any(loop.loop_var in variables_of(index) for access in inside for index in access.indices):
+        return True
+    if tag in VIRTUAL or not any(isinstance(access, BufferStore) for access in inside):
+        return False
+    # What does not depend on the thread is the same in the memory of all threads that come.
+    is_whole = structural_equal(loop.extent, axes[tag].extent)
+    return not is_whole or memory in dependent_stores(loop, of_threads=True).others
 
 
 def _uses_by_memory(stmt: Stmt) -> dict[Var, list[BufferLoad | BufferStore]]:

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tilewright.ir.expr import Expr, Var
-from tilewright.ir.rewrite import Rewriter, Visitor, walk
+from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import (
@@ -29,18 +29,17 @@ from tilewright.tir.stmt import (
     AttrStmt,
     BufferStore,
     DeclBuffer,
-    Evaluate,
     For,
     ForKind,
     IfThenElse,
     LetStmt,
     SeqStmt,
     Stmt,
-    While,
     seq,
 )
 from tilewright.tir.substitute import BufferRewriter, substitute
 from tilewright.tir.transform.building.statements import statements
+from tilewright.tir.transform.device.dependent_stores import dependent_stores, depends
 from tilewright.tir.transform.device.thread_axes import (
     VIRTUAL,
     Axis,
@@ -84,7 +83,7 @@ class _Injection(Rewriter):
         if not is_virtual(loop):
             return loop
         serial = loop.replace(kind=ForKind.UNROLLED, thread_binding=None)
-        stores = _dependent_stores(serial)
+        stores = dependent_stores(serial)
         if not all(_is_compact(serial, memory) for memory in stores.own):
             return serial
         axis = Axis(tag_of(virtual), serial.loop_var, serial.extent)
@@ -92,17 +91,6 @@ class _Injection(Rewriter):
             return serial
         body = _Widened(stores.own, serial)(serial.body) if stores.own else serial.body
         return _inside(body, serial, stores.own)
-
-
-def _dependent_stores(loop: For) -> _DependentStores:
-    """The memory in which virtual threads have different elements, or values."""
-    own: frozenset[Var] = frozenset()
-    while True:
-        finder = _DependentStores(loop, own)
-        finder.visit(loop.body)
-        if finder.own == own:
-            return finder
-        own = finder.own
 
 
 def _meet(loop: For, memory: frozenset[Var], axis: Axis, axes: Sequence[Axis]) -> bool:
@@ -121,83 +109,6 @@ def _meet(loop: For, memory: frozenset[Var], axis: Axis, axes: Sequence[Axis]) -
         for number, first in enumerate(found)
         for second in found[number:]
     )
-
-
-class _DependentStores(Visitor):
-    """Finds the memory that is written in a loop depending on the virtual thread.
-
-    A store depends on it by its indices and its value, by the variables in them, and by the
-    branches and loops around it, which say whether and how often it runs.
-
-    Attributes:
-        own: what is allocated in the loop.
-        others: what is allocated around it.
-    """
-
-    def __init__(self, loop: For, own: frozenset[Var]) -> None:
-        self._loop, self._known = loop, own
-        self._allocated: set[Var] = set()
-        self._variables: set[Var] = set()
-        """Those of definitions whose values depend on the virtual thread."""
-        self._is_dependent = False
-        self.own = own
-        self.others: frozenset[Var] = frozenset()
-
-    def _depends(self, node: Stmt | Expr) -> bool:
-        return _depends(node, self._loop, self._known) or any(
-            part in self._variables for part in walk(node)
-        )
-
-    def _under(self, deciding: Sequence[Expr], *bodies: Stmt | None) -> None:
-        """Visit what runs as some expressions decide."""
-        outer = self._is_dependent
-        self._is_dependent = outer or any(map(self._depends, deciding))
-        for body in bodies:
-            if body is not None:
-                self.visit(body)
-        self._is_dependent = outer
-
-    def Allocate(self, stmt: Allocate) -> None:
-        self._allocated.add(stmt.buffer_var)
-        self.visit(stmt.body)
-
-    def LetStmt(self, let: LetStmt) -> None:
-        if self._is_dependent or self._depends(let.value):
-            self._variables.add(let.var)
-        self.visit(let.body)
-
-    def For(self, loop: For) -> None:
-        self._under((loop.min, loop.extent), loop.body)
-
-    def While(self, loop: While) -> None:
-        self._under((loop.condition,), loop.body)
-
-    def IfThenElse(self, stmt: IfThenElse) -> None:
-        self._under((stmt.condition,), stmt.then_case, stmt.else_case)
-
-    def BufferStore(self, store: BufferStore) -> None:
-        if self._is_dependent or self._depends(store):
-            if store.buffer.data in self._allocated:
-                self.own |= {store.buffer.data}
-            else:
-                self.others |= {store.buffer.data}
-
-    def Evaluate(self, stmt: Evaluate) -> None:
-        # A call may write what it has a pointer to.
-        parts = walk(stmt.value)
-        pointers = {part for part in parts if isinstance(part, Var) and part in self._allocated}
-        if pointers and (self._is_dependent or self._depends(stmt.value)):
-            self.own |= pointers
-
-
-def _depends(stmt: Stmt | Expr, loop: For, own: frozenset[Var]) -> bool:
-    """Whether a statement or expression is about one virtual thread."""
-    for node in walk(stmt):
-        if node is loop.loop_var:
-            return True
-        if isinstance(node, (BufferLoad, BufferStore)) and node.buffer.data in own:
-            return True
-    return False
 
 
 def _is_compact(loop: For, memory: Var) -> bool:
@@ -248,19 +159,19 @@ class _Widened(BufferRewriter):
 
 def _inside(stmt: Stmt, loop: For, own: frozenset[Var]) -> Stmt:
     """`stmt` for all virtual threads, with the loop over them as far inside as possible."""
-    if not _depends(stmt, loop, own):
+    if not depends(stmt, loop, own):
         return stmt
     if isinstance(stmt, SeqStmt):
         return seq(*(_inside(child, loop, own) for child in stmt.seq))
     if isinstance(stmt, (Allocate, DeclBuffer)) or (
-        isinstance(stmt, (LetStmt, AttrStmt)) and not _depends(stmt.value, loop, own)
+        isinstance(stmt, (LetStmt, AttrStmt)) and not depends(stmt.value, loop, own)
     ):
         return stmt.replace(body=_inside(stmt.body, loop, own))
     if isinstance(stmt, For) and not any(
-        _depends(bound, loop, own) for bound in (stmt.min, stmt.extent)
+        depends(bound, loop, own) for bound in (stmt.min, stmt.extent)
     ):
         return stmt.replace(body=_inside(stmt.body, loop, own))
-    if isinstance(stmt, IfThenElse) and not _depends(stmt.condition, loop, own):
+    if isinstance(stmt, IfThenElse) and not depends(stmt.condition, loop, own):
         other = stmt.else_case
         return stmt.replace(
             then_case=_inside(stmt.then_case, loop, own),
