@@ -48,6 +48,36 @@ def test_grid_sample(method, padding, align_corners, symbolic):
     np.testing.assert_allclose(result, wanted, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("align_corners", [True, False])
+@pytest.mark.parametrize(
+    ("method", "padding", "rank"),
+    [("bicubic", "zeros", 2), ("bicubic", "border", 2), ("bicubic", "reflection", 2),
+     ("bilinear", "reflection", 2), ("nearest", "reflection", 3), ("bilinear", "zeros", 3)],
+)  # fmt: skip
+def test_what_torch_samples(method, padding, rank, align_corners):
+    torch = pytest.importorskip("torch")
+    random = np.random.default_rng(0)
+    images = random.normal(size=(2, 2, 3, 4, 5)[: rank + 2]).astype("float32")
+    grid = random.uniform(-2.5, 2.5, (2, *(3, 2, 4)[:rank], rank)).astype("float32")
+    places = np.ascontiguousarray(np.moveaxis(grid, -1, 1))
+    layout = "NCHW" if rank == 2 else "NCDHW"
+    result = evaluate(
+        topi.image.grid_sample, images, places, method, layout, padding, align_corners
+    )
+    wanted = torch.nn.functional.grid_sample(
+        *map(torch.from_numpy, (images, grid)), method, padding, align_corners
+    )
+    np.testing.assert_allclose(result, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_resample():
+    x = np.random.default_rng(0).normal(size=(2, 3)).astype("float32")
+    places, weights = np.array([[0, 2], [1, 1]]), np.array([[0.25, 0.75], [2, 0]], "float32")
+    result = evaluate(topi.image.resample, x, places, weights, 1)
+    wanted = np.stack([x[:, 0] / 4 + x[:, 2] * 3 / 4, x[:, 1] * 2], 1)
+    np.testing.assert_allclose(result, wanted, rtol=1e-6)
+
+
 def test_places_that_no_integer_can_be():
     images = np.ones((1, 1, 2, 2), "float32")
     grid = np.array([np.nan, np.inf, -np.inf, 1e30], "float32").repeat(2).reshape(1, 2, 2, 2)
@@ -56,7 +86,10 @@ def test_places_that_no_integer_can_be():
 
 def test_what_is_refused():
     images, grid = te.placeholder((1, 1, 2, 2)), te.placeholder((1, 2, 2, 2))
-    with pytest.raises(ArgumentValueError, match="`method` is one of nearest, bilinear"):
-        topi.image.grid_sample(images, grid, "bicubic")
+    with pytest.raises(ArgumentValueError, match="`method` is one of nearest, bilinear, bicubic"):
+        topi.image.grid_sample(images, grid, "cubic")
+    volumes = te.placeholder((1, 1, 2, 2, 2)), te.placeholder((1, 3, 2, 2, 2))
+    with pytest.raises(ArgumentValueError, match="'bicubic' is for images"):
+        topi.image.grid_sample(*volumes, "bicubic", "NCDHW")
     with pytest.raises(ShapeError, match="4 dimensions"):
         topi.image.grid_sample(te.placeholder((2, 2)), grid)

@@ -21,12 +21,12 @@ def sampled(image, y, x):
     return upper * (1 - b) + (image[bottom, left] * (1 - r) + image[bottom, right] * r) * b
 
 
-def aligned(data, rois, size, scale, ratio, reduce):
+def aligned(data, rois, size, scale, ratio, reduce, offset=0.0, least=1):
     """The operator in numpy."""
     result = np.zeros((len(rois), data.shape[1], *size))
     for box, c, i, j in np.ndindex(*result.shape):
-        left, top, right, bottom = rois[box, 1:] * scale
-        h, w = max(bottom - top, 1) / size[0], max(right - left, 1) / size[1]
+        left, top, right, bottom = rois[box, 1:] * scale - offset
+        h, w = max(bottom - top, least) / size[0], max(right - left, least) / size[1]
         samples = [
             sampled(
                 data[int(rois[box, 0]), c],
@@ -60,6 +60,16 @@ def test_roi_align(mode, size, ratio):
         dims=[("n", "h", "w", "c"), ("boxes", 5)],
     )  # fmt: skip
     np.testing.assert_allclose(result, expected.transpose(0, 2, 3, 1), rtol=1e-4, atol=1e-5)
+
+
+def test_coordinates_of_the_borders_of_pixels():
+    data, rois = real(2, 2, 6, 7), ROIS[:4]
+    wide = data.astype("float64")
+    expected = aligned(wide, rois, (2, 3), 0.75, 2, np.mean, offset=0.5, least=-np.inf)
+    result = run(
+        lambda X, R: topi.vision.roi_align_nchw(X, R, (2, 3), 0.75, "avg", 2, True), data, rois
+    )
+    np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-5)
 
 
 def test_mistakes_are_named():

@@ -98,7 +98,10 @@ def _back(graph: Graph, x: Any, axis: int) -> Any:
 
 
 def _product(graph: Graph, x: Any, matrix: np.ndarray) -> Any:
-    return graph.emit(op.matmul(x, graph.constant(matrix, graph.dtype_of(x))))
+    """The product in float64: where terms cancel each other, nothing else should be left."""
+    wide = graph.cast(x, "float64")
+    product = graph.emit(op.matmul(wide, graph.constant(matrix, "float64")))
+    return graph.cast(product, graph.dtype_of(x))
 
 
 @converts("STFT")
