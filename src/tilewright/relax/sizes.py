@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tilewright.arith import Analyzer
-from tilewright.arith.linear import Terms, collect
+from tilewright.arith.linear import linear_form
 from tilewright.ir.expr import Expr, IntImm, Mul, SizeVar, Var
 from tilewright.ir.node import Node
 from tilewright.ir.rewrite import Rewriter, walk
@@ -229,8 +229,7 @@ def solve_linear(
     pattern: Expr, value: Expr, unknown: Var, sizes: dict[Var, Expr], analyzer: Analyzer
 ) -> Expr | None:
     """The `unknown` for which `pattern`, in which all else is known, is `value`."""
-    terms: Terms = {}
-    constant = collect(analyzer.simplify(substitute(pattern, sizes)), 1, terms)
+    terms, constant = linear_form(analyzer.simplify(substitute(pattern, sizes)))
     factor = next((f for term, f in terms.items() if term is unknown), None)
     others = {term: -f for term, f in terms.items() if term is not unknown}
     if factor is None or any(var is unknown for term in others for var in symbolic_vars_of(term)):

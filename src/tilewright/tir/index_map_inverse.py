@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from typing import Any, NamedTuple
 
 from tilewright.arith import Analyzer, detect_iter_map, inverse_affine_iter_map
-from tilewright.arith.linear import Terms, collect
+from tilewright.arith.linear import linear_form
 from tilewright.error import ArgumentValueError
 from tilewright.ir.arithmetic import logical_not, logical_or
 from tilewright.ir.convert import as_expr, cast, const
@@ -146,14 +146,13 @@ class _Divisors:
         """Note that the values of `expr` are divided by `divisor`."""
         if not isinstance(divisor, IntImm) or divisor.value < 1:
             return
-        terms: Terms = {}
-        offset = collect(expr, 1, terms)
+        terms, offset = linear_form(expr)
         if not terms:
             return
         # Only the outermost iterator of a fused one can be longer than it is.
         term = max(terms, key=lambda t: abs(terms[t]))
         factor = abs(terms[term])
-        multiple = divisor.value // math.gcd(divisor.value, factor) if factor else 1
+        multiple = divisor.value // math.gcd(divisor.value, factor)
         if isinstance(term, Var):
             self.multiples[term] = math.lcm(self.multiples.get(term, 1), multiple)
             if terms[term] == 1 and len(terms) == 1:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from tilewright.arith.bounds import linear_bounds
-from tilewright.arith.linear import Terms, collect
+from tilewright.arith.linear import linear_form
 from tilewright.ir.convert import const
 from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
 from tilewright.ir.node import Node
@@ -188,9 +188,8 @@ class _Checker(AccessWalk):
             return True
         if low.dtype.lanes != 1 or accessed.min.dtype.lanes != 1:
             return False
-        terms: Terms = {}
-        constant = collect(accessed.min, 1, terms) + collect(low, -1, terms)
-        first, last = linear_bounds(self.facts, terms, constant)
+        distance = linear_form(accessed.min).plus(linear_form(low), -1)
+        first, last = linear_bounds(self.facts, *distance)
         if first < 0 or not isinstance(extent, IntImm):
             return False
         return isinstance(accessed.extent, IntImm) and (

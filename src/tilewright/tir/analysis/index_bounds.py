@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from tilewright.arith.bounds import bounds_of, linear_bounds
 from tilewright.arith.facts import Facts
-from tilewright.arith.linear import Terms, collect
+from tilewright.arith.linear import linear_form
 from tilewright.arith.simplify import Simplifier
 from tilewright.arith.simplify.logic import assuming
 from tilewright.error import BoundsError
@@ -149,9 +149,7 @@ class _Checker(AccessWalk):
             return False
         if low.dtype.lanes != 1:
             return False
-        terms: Terms = {}
-        constant = collect(low, 1, terms)
-        first, last = linear_bounds(facts, terms, constant)
+        first, last = linear_bounds(facts, *linear_form(low))
         return first >= 0 and last + extent.value <= size.value
 
     def _bindings(self, realize: BlockRealize) -> None:

@@ -21,7 +21,7 @@ from tilewright.arith.iter_form import (
     span_of,
 )
 from tilewright.arith.itermap import detect_iter_map
-from tilewright.arith.linear import Terms, collect, mentions
+from tilewright.arith.linear import linear_form, mentions
 from tilewright.ir.convert import as_expr, const
 from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
 from tilewright.tir.buffer import Range
@@ -128,8 +128,7 @@ class Divider:
         if size is None or any(split.source.source in self._outer for split in inner):
             return None
         scale = outer[-1].scale if outer else size
-        terms: Terms = {}
-        base = collect(binding, 1, terms)
+        terms, base = linear_form(binding)
         above = {var: factor for var, factor in terms.items() if var in self._outer}
         below = {var: factor for var, factor in terms.items() if var in self._inner}
         if any(map(_falls, splits)) or any(factor % scale for factor in above.values()):

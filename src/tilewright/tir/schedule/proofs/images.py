@@ -11,7 +11,7 @@ from tilewright.arith.fused_loops import as_fused_loops
 from tilewright.arith.interval import IntervalSet
 from tilewright.arith.iter_form import Size
 from tilewright.arith.itermap import detect_iter_map
-from tilewright.arith.linear import Terms, collect, mentions
+from tilewright.arith.linear import linear_form, mentions
 from tilewright.ir.convert import as_expr, const
 from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
 from tilewright.tir.buffer import Buffer, Range
@@ -142,9 +142,7 @@ def mirrored(indices: Iterable[Expr], iterators: Mapping[Var, Range]) -> dict[Va
     """
     mirror: dict[Var, Expr] = {}
     for index in indices:
-        terms: Terms = {}
-        collect(index, 1, terms)
-        for term, factor in terms.items():
+        for term, factor in linear_form(index).terms.items():
             if isinstance(term, Var) and term in iterators and factor < 0:
                 domain = iterators[term]
                 mirror[term] = domain.min + domain.min + domain.extent - 1 - term
