@@ -231,7 +231,8 @@ def test_local_arrays_become_registers():
     source = array(16, "float32")
     check(func, source)
     assembly = compiled(func).assembly
-    assert "rsp" not in assembly
+    assert "(%rsp" not in assembly
+    assert "(%rbp" not in assembly
 
 
 def test_prefetch_may_lie_outside():
