@@ -274,9 +274,13 @@ def _range(start: Elements, limit: Elements, delta: Elements) -> Elements:
 
 
 def _split(x: Elements, split: Any = None, *, axis: int = 0, num_outputs: int = 0) -> Any:
-    if split is None:
+    if split is not None:
+        places = np.cumsum(_integers(split))[:-1]
+    elif num_outputs > 0:
+        part = -(-x.values.shape[axis] // num_outputs)
+        places = np.arange(1, num_outputs) * part
+    else:
         raise _UnknownError
-    places = np.cumsum(_integers(split))[:-1]
     return [_like(x, part) for part in np.split(x.values, places, axis=axis)]
 
 

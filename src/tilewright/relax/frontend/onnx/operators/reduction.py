@@ -19,7 +19,7 @@ def _reduction(function: Any) -> Any:
         if not along and noop_with_empty_axes:
             return x
         dtype = graph.dtype_of(x)
-        x = graph.cast(x, "int8") if dtype == "bool" else x
+        x = graph.cast(x, "uint8") if dtype == "bool" else x  # of nothing, 0 and all ones
         return graph.cast(graph.emit(function(x, along or None, bool(keepdims))), dtype)
 
     return convert
