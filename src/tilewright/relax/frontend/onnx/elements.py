@@ -15,7 +15,7 @@ import numpy as np
 from tilewright.ir import arithmetic
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr, IntImm
-from tilewright.relax.frontend.onnx.tensors import dtype_of
+from tilewright.relax.frontend.onnx.tensors import array_of, dtype_of
 
 
 class Elements(NamedTuple):
@@ -33,6 +33,16 @@ class Elements(NamedTuple):
     def is_constant(self) -> bool:
         """Whether all of them are numbers."""
         return self.values.dtype != object
+
+    def simplified(self, simplify: Callable[[Expr], Expr]) -> Elements:
+        """The same elements, with expressions as short as they can be."""
+        if self.is_constant:
+            return self
+        items = [simplify(item) if isinstance(item, Expr) else item
+                 for item in self.values.reshape(-1).tolist()]  # fmt: skip
+        result = np.empty(len(items), dtype=object)
+        result[:] = items
+        return Elements.of(result.reshape(self.values.shape), self.dtype)
 
     @staticmethod
     def of(values: Any, dtype: str) -> Elements:
@@ -287,9 +297,8 @@ def _split(x: Elements, split: Any = None, *, axis: int = 0, num_outputs: int = 
 def _constant_of_shape(shape: Elements, *, value: Any = None) -> Elements:
     extents = _integers(shape)
     _limit(extents)
-    if value is None:
-        return Elements(np.zeros(extents, "float32"), "float32")
-    raise _UnknownError
+    element = np.zeros(1, "float32") if value is None else array_of(value, None).reshape(-1)
+    return Elements(np.full(extents, element[0]), str(element.dtype))
 
 
 _COMPARISONS: Final = {

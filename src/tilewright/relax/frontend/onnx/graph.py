@@ -13,11 +13,11 @@ from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorPro
 from tilewright import te, tir
 from tilewright.error import ArgumentValueError, TVMError
 from tilewright.ir.dtype import INT64
-from tilewright.ir.expr import Expr
+from tilewright.ir.expr import Expr, IntImm
 from tilewright.ir.expr import Var as Size
 from tilewright.relax import op
 from tilewright.relax.block_builder import BlockBuilder
-from tilewright.relax.expr import Call, Constant, PrimValue, RelaxExpr, const
+from tilewright.relax.expr import Call, Constant, PrimValue, RelaxExpr, ShapeExpr, const
 from tilewright.relax.frontend.emitter import Emitter, number
 from tilewright.relax.frontend.onnx.checks import domain_of, place_of, schema_of
 from tilewright.relax.frontend.onnx.elements import Elements, evaluated
@@ -193,6 +193,22 @@ class Graph(Emitter):
         self.builder.match_cast(shape, ShapeStructInfo(names))
         return [name - _FAR for name in names]
 
+    def bound(self, sizes: Sequence[Any]) -> list[Any]:
+        """Sizes of a result; those that depend on what is computed get names of their own.
+
+        An expression of such sizes would become longer with every operator that computes with it.
+        """
+        can_prove = self.builder.analyzer.can_prove
+        is_plain = [isinstance(size, (int, IntImm)) or can_prove(size >= 0) for size in sizes]
+        hint = self.name_hint or "size"
+        names = [
+            size if plain else Size(f"{hint}_{axis}", INT64)
+            for axis, (size, plain) in enumerate(zip(sizes, is_plain, strict=True))
+        ]
+        if not all(is_plain):
+            self.builder.match_cast(ShapeExpr(sizes), ShapeStructInfo(names))
+        return names
+
     def _array(self, known: Elements) -> Any:
         """The array of known elements."""
         if known.is_constant:
@@ -292,7 +308,9 @@ class Graph(Emitter):
         if domain_of(node.domain) == "" and operands and all(k is not None for k in known):
             folded = evaluated(node.op_type, known, attributes, MOST_ELEMENTS)
             if folded is not None:
-                return [self._array(result) for result in folded]
+                # That a size is at least 0 decides many comparisons.
+                simplify = self.builder.analyzer.simplify
+                return [self._array(result.simplified(simplify)) for result in folded]
         converter = CONVERTERS.get(operator_name(node))
         if converter is None or self.version < OLDEST_VERSIONS.get(operator_name(node), 1):
             return self._expanded(node, operands)

@@ -37,7 +37,8 @@ def constant_of_shape(graph: Graph, shape: Any, *, value: TensorProto | None = N
     """An array with one value everywhere."""
     element = np.zeros(1, "float32") if value is None else array_of(value, graph.folder)
     dtype = str(element.dtype)
-    return op.full(graph.integers(shape), graph.constant(element.reshape(()), dtype), dtype)
+    sizes = graph.bound(graph.integers(shape))
+    return op.full(sizes, graph.constant(element.reshape(()), dtype), dtype)
 
 
 @converts("Range")

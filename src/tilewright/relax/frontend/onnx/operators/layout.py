@@ -41,7 +41,7 @@ def reshape(graph: Graph, x: Any, shape: Any, *, allowzero: int = 0) -> Any:
     final = [rest if isinstance(size, int) and size == -1
              else size if isinstance(size, int) else select(size == -1, rest, size)
              for size in sizes]  # fmt: skip
-    return op.reshape(x, final)
+    return op.reshape(x, graph.bound(final))
 
 
 def _is_extent(graph: Graph, size: Any) -> bool:
@@ -147,7 +147,7 @@ def expand(graph: Graph, x: Any, shape: Any) -> Any:
     rank = max(len(wanted), len(extents))
     wanted = [1] * (rank - len(wanted)) + wanted
     extents = [1] * (rank - len(extents)) + [number(extent) for extent in extents]
-    final = [_broadcast(graph, *pair) for pair in zip(extents, wanted, strict=True)]
+    final = graph.bound([_broadcast(graph, *pair) for pair in zip(extents, wanted, strict=True)])
     return broadcast(graph, graph.reshape(x, extents), final)
 
 
@@ -164,7 +164,7 @@ def _broadcast(graph: Graph, extent: Any, size: Any) -> Any:
 @converts("Tile")
 def tile(graph: Graph, x: Any, repeats: Any) -> Any:
     """The whole array repeated along each dimension."""
-    return tiled(graph, x, graph.integers(repeats))
+    return tiled(graph, x, graph.bound(graph.integers(repeats)))
 
 
 @converts("Pad")
