@@ -125,6 +125,35 @@ def test_copies_by_hand():
     np.testing.assert_array_equal(arrays[1].numpy(), np.arange(128)[::-1])
 
 
+def test_copies_that_their_own_statement_reads_are_done_at_once():
+    @T.prim_func
+    def main(A: T.Buffer((3, 8), "float32"), B: T.Buffer((3, 8), "float32")):
+        row = T.alloc_buffer((3, 8), "float32", scope="shared")
+        total = T.alloc_buffer((3, 8), "float32")
+        for _ in T.thread_binding(1, thread="threadIdx.x"):
+            for i in T.serial(
+                3,
+                annotations={
+                    "software_pipeline_stage": [0, 1],
+                    "software_pipeline_order": [1, 0],
+                    "software_pipeline_async_stages": [0],
+                },
+            ):
+                for j in range(8):
+                    with T.block("row"):
+                        vi, vj = T.axis.remap("SS", [i, j])
+                        row[vi, vj] = A[vi, vj]
+                    with T.block("total"):
+                        vi, vj = T.axis.remap("SS", [i, j])
+                        total[vi, vj] = row[vi, vj] + T.float32(3)
+                for j in range(8):
+                    with T.block("B"):
+                        vi, vj = T.axis.remap("SS", [i, j])
+                        B[vi, vj] = total[vi, 7 - vj]
+
+    assert "copy_async" not in "".join(body_of(main, "cuda"))
+
+
 def test_stages_that_would_change_results_are_refused():
     with pytest.raises(LoweringError, match=r"statement 0 .* accesses A_shared before statement 2"):
         tvm.build(pipelined_product((1, 0, 0)).mod, target="opencl")

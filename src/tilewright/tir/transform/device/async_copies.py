@@ -7,8 +7,8 @@
     async_wait_inflight_count 1: nothing            ptx_wait_group(1)
 
 A copy is of 4, 8 or 16 bytes, or of another value where a condition does not hold. What an
-asynchronous stage of a pipeline does besides is done at once, and so is all of it where this pass
-does not run.
+asynchronous stage of a pipeline does besides is done at once, copies that it reads itself among it,
+and so is all of it where this pass does not run.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from typing import Final
 
 from tilewright.ir.convert import const
 from tilewright.ir.dtype import INT32
-from tilewright.ir.expr import Call, Expr, Ramp
+from tilewright.ir.expr import Call, Expr, Ramp, Var
 from tilewright.ir.op import Op
+from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.memory_owner import MemoryOwner, owner_of
@@ -50,6 +51,7 @@ def inject_async_copies(func: PrimFunc) -> PrimFunc:
 class _AsyncCopies(StatementRewriter):
     def __init__(self) -> None:
         self._in_background = False
+        self._read: set[Var] = set()  # memory that the statement reads which copies
 
     def AttrStmt(self, stmt: AttrStmt) -> Stmt:
         if stmt.attr_key == ASYNC_GROUP:
@@ -58,7 +60,7 @@ class _AsyncCopies(StatementRewriter):
             return Evaluate(Call(INT32, _WAIT, (stmt.value,)))
         if stmt.attr_key != ASYNC_COPIES:
             return stmt.map_children(self)
-        self._in_background = True
+        self._in_background, self._read = True, _read_by(stmt.body)
         body = self(stmt.body)
         self._in_background = False
         return body
@@ -67,7 +69,8 @@ class _AsyncCopies(StatementRewriter):
         load = store.value
         if self._in_background and is_if_then_else(load):
             return self._choice(store, *load.args)
-        if not self._in_background or not isinstance(load, BufferLoad) or not _is_copy(store, load):
+        is_free = self._in_background and store.buffer.data not in self._read
+        if not is_free or not isinstance(load, BufferLoad) or not _is_copy(store, load):
             return store
         size = access_bytes(store)
         arguments = (store.buffer.data, _first(store), load.buffer.data, _first(load))
@@ -79,6 +82,17 @@ class _AsyncCopies(StatementRewriter):
         if isinstance(copy, BufferStore):
             return store
         return IfThenElse(condition, copy, store.replace(value=other))
+
+
+def _read_by(stmt: Stmt) -> set[Var]:
+    """The memory that a statement reads, or gives to calls."""
+    found: set[Var] = set()
+    for node in walk(stmt):
+        if isinstance(node, BufferLoad):
+            found.add(node.buffer.data)
+        elif isinstance(node, Call):
+            found.update(argument for argument in node.args if isinstance(argument, Var))
+    return found
 
 
 def _is_copy(store: BufferStore, load: BufferLoad) -> bool:
