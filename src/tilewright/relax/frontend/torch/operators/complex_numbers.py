@@ -129,20 +129,15 @@ def _negated(graph: Graph, x: Any) -> Any:
     return graph.emit(op.negative(x))
 
 
-def _by_part(name: str) -> Any:
-    """The conversion that rearranges the real parts and the imaginary parts alike."""
-
-    def convert(graph: Graph, *arguments: Any, **options: Any) -> Complex:
-        convert_part = converter_of(graph.node.target)
-        assert convert_part is not None, name
-
-        def parts(index: int) -> Any:
-            chosen = [_part_of(argument, index) for argument in arguments]
-            return graph.emit(convert_part(graph, *chosen, **options))
-
-        return Complex(parts(0), parts(1))
-
-    return convert
+def _by_part(graph: Graph, *arguments: Any, **options: Any) -> Complex:
+    """The real parts and the imaginary parts, both rearranged as real numbers are."""
+    convert = converter_of(graph.node.target)
+    assert convert is not None, "what rearranges real numbers has a conversion"
+    parts = (
+        convert(graph, *(_part_of(argument, index) for argument in arguments), **options)
+        for index in range(2)
+    )
+    return Complex(*map(graph.emit, parts))
 
 
 def _part_of(argument: Any, index: int) -> Any:
@@ -158,11 +153,11 @@ _REARRANGING = (
     "expand", "slice", "select", "cat", "stack", "flip", "roll", "clone", "alias", "detach",
     "contiguous", "index_select", "constant_pad_nd", "repeat", "sum",
 )  # fmt: skip
-convert_complex_by({f"aten.{name}": _by_part(name) for name in _REARRANGING})
 convert_complex_by({
+    " ".join(f"aten.{name}" for name in _REARRANGING): _by_part,
     "aten.add": _sum(op.add),
     "aten.sub": _sum(op.subtract),
-    "aten.neg": lambda graph, x: Complex(*(_negated(graph, p) for p in x)),
+    "aten.neg": lambda graph, x: Complex(*(_negated(graph, component) for component in x)),
     "aten._conj aten._conj_physical aten.conj_physical":
         lambda graph, x: Complex(x.real, _negated(graph, x.imaginary)),
     "aten.resolve_conj aten.resolve_neg": lambda graph, x: x,
