@@ -14,12 +14,13 @@ from collections.abc import Sequence
 from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import Expr, Let, Var
 from tilewright.ir.rewrite import Visitor
+from tilewright.tir.access import Access
 from tilewright.tir.buffer import storage_scope
 from tilewright.tir.memory_owner import MemoryOwner, owner_of
 from tilewright.tir.stmt import Allocate, BufferStore, For, IfThenElse, LetStmt, Stmt
 from tilewright.tir.transform.device.kernel_error import KernelError
 from tilewright.tir.transform.device.thread_axes import Axis
-from tilewright.tir.transform.device.thread_conflicts import Access, ThreadConflicts, accesses_in
+from tilewright.tir.transform.device.thread_conflicts import ThreadConflicts, shared_accesses
 
 
 def refuse_lost_updates(body: Stmt, axes: Sequence[Axis]) -> None:
@@ -71,7 +72,7 @@ class _Updates(Visitor):
         self.visit(stmt.body)
 
     def BufferStore(self, store: BufferStore) -> None:
-        accesses = [self._here(access) for access in accesses_in(store)]
+        accesses = [self._here(access) for access in shared_accesses(store)]
         if store.buffer.data in self._own or not accesses[-1:] or not accesses[-1].is_write:
             return
         *loads, target = accesses
@@ -87,5 +88,4 @@ class _Updates(Visitor):
                 )
 
     def _here(self, access: Access) -> Access:
-        inner = (*access.inner, *reversed(self._lets))
-        return access._replace(inner=inner, conditions=(*access.conditions, *self._conditions))
+        return access.inside(*self._lets).where(*self._conditions)
