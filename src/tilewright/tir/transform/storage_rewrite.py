@@ -189,7 +189,7 @@ def _works_in_place(stmt: Stmt, old: Allocate, new: Allocate, ranges: Ranges) ->
     instance accesses."""
     pointers = (old.buffer_var, new.buffer_var)
     accesses = [a for a in collect_accesses(stmt).accesses if a.memory in pointers]
-    if not all(access.is_certain and _are_in_order(access.loops) for access in accesses):
+    if not all(a.around.is_certain and _are_in_order(a.around.loops) for a in accesses):
         return False
     stores = [access for access in accesses if access.is_write]
     if len(stores) != 1 or stores[0].memory is not new.buffer_var:
@@ -206,9 +206,9 @@ def _works_in_place(stmt: Stmt, old: Allocate, new: Allocate, ranges: Ranges) ->
             return False
     if place is None:
         return False
-    for loop in target.loops:
+    for loop in target.around.loops:
         ranges.bind(loop.loop_var, loop.min, loop.extent)
-    return is_injective((place,), target.loops, ranges)
+    return is_injective((place,), target.around.loops, ranges)
 
 
 def _are_in_order(loops: Sequence[For]) -> bool:
@@ -216,9 +216,11 @@ def _are_in_order(loops: Sequence[For]) -> bool:
     return not any(loop.kind is ForKind.THREAD_BINDING for loop in loops)
 
 
-def _position(access: BufferLoad | BufferStore | Call) -> Expr | None:
+def _position(access: Node) -> Expr | None:
     """The index of a scalar access without mask."""
-    if isinstance(access, Call) or access.predicate is not None or len(access.indices) != 1:
+    if not isinstance(access, (BufferLoad, BufferStore)):
+        return None
+    if access.predicate is not None or len(access.indices) != 1:
         return None
     index = access.indices[0]
     return index if index.dtype.lanes == 1 and access.buffer.dtype.lanes == 1 else None

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from tilewright.ir.expr import Expr, Var
+from tilewright.ir.expr import Expr, Let, Var
 from tilewright.tir.access import Access
 from tilewright.tir.analysis.dependence.affine import Affine
 from tilewright.tir.analysis.dependence.solver import read_set
-from tilewright.tir.stmt import For
+from tilewright.tir.stmt import For, LetStmt
 
 
 class Dimension(NamedTuple):
@@ -29,7 +29,7 @@ class AccessSide:
         access: the access.
         letter: what the names of other variables begin with.
         dimensions: what names its execution.
-        around: loops around what `access.definitions` tells.
+        around: loops around what `access` tells.
 
     Attributes:
         names: of the dimensions.
@@ -48,14 +48,17 @@ class AccessSide:
         around: Iterable[For] = (),
     ) -> None:
         scope: dict[Var, Any] = {item.var: item.name for item in dimensions}
-        for node in (*around, *access.definitions):
+        for node in (*around, *access.around.definitions):
             if isinstance(node, For):
                 scope[node.loop_var] = node
-            else:
+            elif isinstance(node, (LetStmt, Let)):
                 scope[node.var] = node.value
         affine = Affine(scope)
         elements = [affine.text(index) for index in access.indices]
-        constraints = [affine.formula(*condition) for condition in access.conditions]
+        constraints = [
+            affine.formula(condition.expr, condition.negated)
+            for condition in access.around.conditions
+        ]
         for _, name, low, extent in dimensions:
             start = affine.text(low)
             constraints.append(f"{start} <= {name} < {start} + {affine.text(extent)}")

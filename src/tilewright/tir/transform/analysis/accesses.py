@@ -226,18 +226,20 @@ def summarize(body: Stmt, references: MemoryReferences) -> LoopSummary:
     accesses = [
         (references(access.node), _when(access))
         for access in found.accesses
-        if not isinstance(access.node, Call)
+        if isinstance(access.node, (BufferLoad, BufferStore))
     ]
     opaque = any(map(is_opaque, found.calls))
     return LoopSummary(accesses, found.bound, found.allocated, opaque)
 
 
 def _when(access: Access) -> When:
-    if not access.is_certain or not all(map(_has_iterations, access.loops)):
+    around = access.around
+    conditions = [condition for condition in around.conditions if condition.skips]
+    if not around.is_certain or not all(map(_has_iterations, around.loops)):
         return None
-    if any(negated for _, negated in access.conditions):
+    if any(condition.negated for condition in conditions):
         return None
-    return tuple(condition for condition, _ in access.conditions)
+    return tuple(condition.expr for condition in conditions)
 
 
 def _has_iterations(loop: For) -> bool:

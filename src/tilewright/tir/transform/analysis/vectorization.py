@@ -75,7 +75,7 @@ def _independent(
     if lanes is not None and abs(distance) >= lanes:
         return True
     # At `distance` > 0 the later access meets, `distance` iterations earlier, the same element.
-    return distance < 0 and not (earlier.loops or later.loops)
+    return distance < 0 and not (earlier.around.loops or later.around.loops)
 
 
 def _pitch(form: LinearForm, bound: AbstractSet[Var]) -> int:

@@ -26,7 +26,7 @@ from typing import Final
 from tilewright.ir.expr import Call, Expr, IntImm, Var
 from tilewright.ir.node import Node
 from tilewright.ir.rewrite import Rewriter, walk
-from tilewright.tir.access import Access
+from tilewright.tir.access import Access, Condition
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.memory_owner import MemoryOwner, owner_of
@@ -114,7 +114,7 @@ class _Barriers:
         self._conflicts = ThreadConflicts(axes)
         self._varying = {axis.var for axis in axes if axis.tag in THREADS}
         self._strides = strides_of(axes)
-        self._conditions: tuple[tuple[Expr, bool], ...] = ()
+        self._conditions: tuple[Condition, ...] = ()
 
     def inserted(self, body: Stmt) -> Stmt:
         """The body of the kernel with barriers."""
@@ -175,7 +175,7 @@ class _Barriers:
             for number, part in enumerate(parts):
                 self._require_whole_groups(stmt.condition, part)
                 if isinstance(stmt, IfThenElse):
-                    self._conditions = (*outer, (stmt.condition, bool(number)))
+                    self._conditions = (*outer, Condition(stmt.condition, bool(number)))
                 scan = self._scan(part)
                 again = [*loaded, *scan.first] if isinstance(stmt, While) else []
                 if self._waits(part, scan, loaded, again):
@@ -346,7 +346,7 @@ def _around_loop(stmt: For, scan: _Scan) -> tuple[list[Access], list[Access], li
 def _under(stmt: IfThenElse, scans: Sequence[_Scan], part: str) -> list[Access]:
     """Accesses of branches, each under its condition."""
     return [
-        access.where((stmt.condition, bool(number)))
+        access.where(Condition(stmt.condition, bool(number)))
         for number, scan in enumerate(scans)
         for access in getattr(scan, part)
     ]

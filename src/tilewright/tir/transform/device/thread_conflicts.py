@@ -18,11 +18,12 @@ from tilewright.tir.transform.device.thread_axes import BLOCKS, THREADS, Axis
 
 def shared_accesses(stmt: Stmt) -> list[Access]:
     """What a statement accesses of the memory that threads share."""
-    return [
-        access
-        for access in collect_accesses(stmt).accesses
-        if owner_of(access.buffer.scope()) is not MemoryOwner.THREAD
-    ]
+    return list(filter(is_shared, collect_accesses(stmt).accesses))
+
+
+def is_shared(access: Access) -> bool:
+    """Whether an access is one of memory that threads share."""
+    return owner_of(access.buffer.scope()) is not MemoryOwner.THREAD
 
 
 class ThreadConflicts:
