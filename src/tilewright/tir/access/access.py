@@ -59,6 +59,12 @@ class Surroundings(NamedTuple):
         """The same place, where more conditions hold."""
         return self._replace(conditions=(*conditions, *self.conditions))
 
+    def in_block(self, realize: BlockRealize) -> Surroundings:
+        """Inside of an instance of a block that runs at this place."""
+        definitions, conditions, is_certain = self
+        holds = Condition(realize.predicate)
+        return Surroundings((*definitions, realize), (*conditions, holds), is_certain)
+
 
 class Iteration(NamedTuple):
     """A variable and the values that it runs through.

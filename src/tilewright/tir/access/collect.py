@@ -258,11 +258,11 @@ class _Collector(Visitor):
         self.visit(realize.predicate)
         self.summary.blocks.append((realize, self._around))
         outer = self._around
-        self._around = outer._replace(conditions=(*outer.conditions, Condition(realize.predicate)))
         if self._enter_blocks:
-            self._visit_inside(realize, realize.block)
-        else:
-            self._declared(realize)
+            self._visit_in(outer.in_block(realize), realize.block)
+            return
+        self._around = outer._replace(conditions=(*outer.conditions, Condition(realize.predicate)))
+        self._declared(realize)
         self._around = outer
 
     def _declared(self, realize: BlockRealize) -> None:
