@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from tilewright.ir.expr import IntImm, Var
@@ -18,7 +19,12 @@ from tilewright.schedule_rules.contraction_plan import (
 from tilewright.schedule_rules.contraction_steps import tile_contraction
 from tilewright.schedule_rules.dot_products import find_dot_product
 from tilewright.schedule_rules.nest import Nest
-from tilewright.schedule_rules.operands import Contraction, constant_memory, find_contraction
+from tilewright.schedule_rules.operands import (
+    Contraction,
+    constant_memory,
+    few_rows,
+    find_contraction,
+)
 from tilewright.schedule_rules.structures import Structure
 from tilewright.tir.schedule import BlockRV, Schedule
 from tilewright.tir.transform.machine import Machine
@@ -58,6 +64,7 @@ def tile_products(
     if found is None:
         return []
     constants = constant_memory(sch)
+    found = replace(found, few_rows=few_rows(sch))
     ways = plans(found, machine, nest.outer, constants)
     if most < math.inf and ways:
         times = [plan.cycles(constants) for plan in ways]

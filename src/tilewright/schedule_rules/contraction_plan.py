@@ -83,7 +83,7 @@ class Plan:
             self.itemsize = dot.size * DType(dot.dtypes[1]).itemsize
             self.depth = -(-self.depth // dot.size)
         self.width_of_all = a.count(columns)
-        self.rows = a.extent(found.row)
+        self.rows = found.row_count()
         self.reuse = self.rows * a.count(
             var for var in found.outer if not any(load.mentions(var) for load in found.moving)
         )

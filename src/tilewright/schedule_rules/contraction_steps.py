@@ -272,11 +272,12 @@ class _Steps:
         return block_of(sch, copy).writes[0].buffer
 
     def _prefetch_next_copy(self, columns: LoopRV) -> None:
-        """Ask ahead for what the next block of columns will copy, if the search wants it."""
+        """Ask ahead for what the next block of columns will copy, if its rows are far apart, or
+        the search wants it."""
         plan, (operand,) = self.plan, self.plan.found.moving
         is_constant = operand.buffer.data in constant_memory(self.sch)
         if plan.machine.cores == 1 and plan.found.is_contiguous(plan.columns) and not is_constant:
-            ahead = choose(self.sch, (0, 1), 0)
+            ahead = choose(self.sch, (0, 1), 1 if plan.is_far(operand) else 0)
             self.sch.annotate(columns, SOFTWARE_PREFETCH, {operand.buffer.name: ahead})
 
     def _pack_rows(self) -> None:
