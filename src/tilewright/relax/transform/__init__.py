@@ -56,6 +56,7 @@ from tilewright.relax.transform.private_signatures import (
     RemoveUnusedOutputs,
     RemoveUnusedParameters,
 )
+from tilewright.relax.transform.quantize_weights import QuantizeWeights
 from tilewright.relax.transform.reshape_rewrites import (
     RemoveRedundantReshape,
     ReorderPermuteDimsAfterConcat,
