@@ -247,9 +247,9 @@ def test_loops_without_end():
     body = helper.make_graph(nodes, "body", inputs, outputs)
     loop = node("Loop", "m t x", "y", body=body)
     parts = [tensor("m", 2**62, "int64"), tensor("t", True, "bool")]
-    refused(model([loop], [X], [Y], parts), "more than 512 iterations", UnsupportedOperatorError)
     endless = node("Loop", "_ t x", "y", body=body)
-    refused(model([endless], [X], [Y], parts), "512 iterations", UnsupportedOperatorError)
+    for proto in (model([loop], [X], [Y], parts), model([endless], [X], [Y], parts)):
+        assert len(from_onnx(proto).functions) < 50
 
 
 def test_graphs_inside_of_graphs():
