@@ -252,6 +252,15 @@ def test_loops_without_end():
         assert len(from_onnx(proto).functions) < 50
 
 
+def test_a_loop_with_more_names_than_results():
+    inputs = [value("i", [], INT64), value("c", [], TensorProto.BOOL)]
+    outputs = [value("c2", [], TensorProto.BOOL)]
+    body = helper.make_graph([node("Identity", "c", "c2")], "body", inputs, outputs)
+    loop = node("Loop", "m t", "y", body=body)
+    parts = [tensor("m", 1, "int64"), tensor("t", True, "bool")]
+    refused(model([loop], [X], [Y], parts), "'y' is no array", UnsupportedOperatorError)
+
+
 def test_graphs_inside_of_graphs():
     plain = branch = helper.make_graph([node("Neg", "x", "o")], "inner", [], [value("o", [4])])
     for _ in range(20):
