@@ -24,15 +24,22 @@ from benchmarks.suite.work import Call
 BATCH_SECONDS: Final = 0.01
 
 
-def measuring(path: Path, rounds: int, limit: float) -> dict[str, Any]:
-    """Compile the model, compare its results with onnxruntime's, and time both in turns."""
+def measuring(path: Path, rounds: str, limit: str, products: str) -> dict[str, Any]:
+    """Compile the model, compare its results with onnxruntime's, and time both in turns.
+
+    Args:
+        products: ``"integers"`` to multiply the integers of dequantised arrays.
+    """
     import tilewright as tvm
     from tilewright import nd, relax
     from tilewright.relax.frontend.onnx import from_onnx
 
     inputs = _inputs(path)
     begin = time.perf_counter()
-    executable = relax.build(from_onnx(path), target="llvm")
+    module = from_onnx(path)
+    if products == "integers":
+        module = relax.transform.FakeQuantizationToInteger()(module)
+    executable = relax.build(module, target="llvm")
     main = relax.VirtualMachine(executable, tvm.cpu())["main"]
     figures: dict[str, Any] = {"compiling": time.perf_counter() - begin}
     executable.export_library(path.with_suffix(".so"))
@@ -50,7 +57,7 @@ def measuring(path: Path, rounds: int, limit: float) -> dict[str, Any]:
     ]
     arguments = [nd.array(array) for array in inputs]
     calls = [partial(main, *arguments), call]
-    samples = interleave(calls, rounds, 1, BATCH_SECONDS, limit)
+    samples = interleave(calls, int(rounds), 1, BATCH_SECONDS, float(limit))
     figures["ours"], figures["theirs"] = ([sample.cpu for sample in side] for side in samples)
     return figures
 
@@ -108,8 +115,7 @@ WORKERS: Final[dict[str, Callable[..., dict[str, Any]]]] = {
 
 
 def main() -> None:
-    what, path, *numbers = sys.argv[1:]
-    options = (int(numbers[0]), float(numbers[1])) if numbers else ()
+    what, path, *options = sys.argv[1:]
     print(json.dumps(WORKERS[what](Path(path), *options)))
 
 

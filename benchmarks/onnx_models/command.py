@@ -39,7 +39,7 @@ def main(arguments: Sequence[str]) -> None:
     rows: list[dict[str, Any]] = []
     for model in chosen:
         for form in options.forms:
-            row = measure(model, form, 5 if options.quick else 21, 5 if options.quick else 20)
+            row = measure(model, form, options)
             rows.append(row)
             print(*cells(row), sep="  ", file=sys.stderr, flush=True)
     console = Console()
@@ -57,18 +57,23 @@ def _parser() -> argparse.ArgumentParser:
         "--forms", nargs="+", choices=FORMS, default=["float32", "QDQ"], metavar="FORM",
         help=f"of {', '.join(FORMS)} (default: float32 QDQ)",
     )  # fmt: skip
+    parser.add_argument(
+        "--integers", action="store_true", help="multiply the integers of dequantised arrays"
+    )
     parser.add_argument("--quick", action="store_true", help="fewer rounds: a first look")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to a file")
     return parser
 
 
-def measure(model: Model, form: str, rounds: int, limit: float) -> dict[str, Any]:
+def measure(model: Model, form: str, options: argparse.Namespace) -> dict[str, Any]:
     """The figures of a model in one form, or what went wrong."""
+    timing = ("5", "5") if options.quick else ("21", "20")  # rounds, and seconds at most
+    products = "integers" if options.integers else "floats"
     row: dict[str, Any] = {"model": model.name, "form": form, "right": False}
     with tempfile.TemporaryDirectory(prefix="tilewright-bench-") as folder:
         try:
             path = write(model, form, Path(folder))
-            row |= _run("measure", str(path), str(rounds), str(limit))
+            row |= _run("measure", str(path), *timing, products)
             row["memory"] = _run("memory", str(path))["mebibytes"]
             row["their memory"] = _run("memory of onnxruntime", str(path))["mebibytes"]
         except Exception as error:

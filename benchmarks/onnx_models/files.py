@@ -89,7 +89,7 @@ def write(model: Model, form: str, folder: Path) -> Path:
         return exported
     from onnxruntime.quantization.shape_inference import quant_pre_process
 
-    quant_pre_process(exported, prepared)
+    quant_pre_process(exported, prepared, skip_symbolic_shape=True)
     result = folder / "quantised.onnx"
     _quantize(prepared, result, form, arrays)
     return result

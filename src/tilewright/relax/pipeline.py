@@ -25,7 +25,6 @@ def zero() -> Pass:
                 min_size=1
             ),  # what follows moves things in such blocks only
             transform.EliminateCommonSubexpr(),  # while calls are short: attributes, no kernels
-            transform.FakeQuantizationToInteger(),  # while quantised weights are not yet floats
             transform.FoldConstant(),  # last of these: weights that were rearranged are weights
             transform.DeadCodeElimination(),  # a user that does nothing still keeps kernels apart
             # From operators to kernels.
