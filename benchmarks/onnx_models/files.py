@@ -103,7 +103,12 @@ def _exported(module: Any, inputs: Sequence[Any]) -> bytes:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch.onnx.export(
-            module, tuple(inputs), stream, input_names=names, dynamo=False, opset_version=17
+            module,
+            tuple(inputs),
+            stream,  # pyright: ignore[reportArgumentType]
+            input_names=names,
+            dynamo=False,
+            opset_version=17,
         )
     return stream.getvalue()
 
@@ -125,7 +130,7 @@ def _quantize(source: Path, result: Path, form: str, inputs: Sequence[np.ndarray
 
         left = True
 
-        def get_next(self) -> dict[str, np.ndarray] | None:
+        def get_next(self) -> Any:
             given = {f"x{n}": array for n, array in enumerate(inputs)} if self.left else None
             self.left = False
             return given

@@ -19,9 +19,9 @@ class InvertedResidual(nn.Sequential):
         )  # fmt: skip
         self.is_residual = stride == 1 and before == after
 
-    def forward(self, x: Tensor) -> Tensor:
-        y = super().forward(x)
-        return x + y if self.is_residual else y
+    def forward(self, input: Tensor) -> Tensor:
+        y = super().forward(input)
+        return input + y if self.is_residual else y
 
 
 class MobileNet(nn.Sequential):
