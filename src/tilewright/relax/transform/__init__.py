@@ -16,6 +16,7 @@ from tilewright.relax.transform.decompose_ops import (
     FoldBatchnormToConv2D,
 )
 from tilewright.relax.transform.elimination import DeadCodeElimination, EliminateCommonSubexpr
+from tilewright.relax.transform.fake_quantization import FakeQuantizationToInteger
 from tilewright.relax.transform.fold_constant import FoldConstant
 from tilewright.relax.transform.function_pass import (
     DataflowBlockPass,
