@@ -56,7 +56,8 @@ def collect(
         known: what variables stand for; for one that is missing, `opaque` is called. Without it,
             each variable is a term.
     """
-    part, factor = expr, scale
+    part: Any = expr
+    factor = scale
     constant, visits = 0, 0
     waiting: list[tuple[Any, int]] = []
     while visits < MOST_VISITS:
