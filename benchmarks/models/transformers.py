@@ -83,13 +83,24 @@ class Gpt2(nn.Module):
         return self.norm(x[:, -1]) @ self.words.weight.T, *changed
 
 
+class RootMeanSquares(nn.Module):
+    """`torch.nn.RMSNorm` in operators that every exporter of models knows."""
+
+    def __init__(self, hidden: int):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(hidden))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x * torch.rsqrt(x.square().mean(-1, keepdim=True) + 1e-6) * self.weight
+
+
 class LlamaLayer(nn.Module):
     """Attention with rotated keys that heads share, and a gated pair of linear layers."""
 
     def __init__(self, hidden: int, heads: int, shared: int, inner: int):
         super().__init__()
         self.heads, self.shared, size = heads, shared, hidden // heads
-        self.attention_norm, self.norm = nn.RMSNorm(hidden), nn.RMSNorm(hidden)
+        self.attention_norm, self.norm = RootMeanSquares(hidden), RootMeanSquares(hidden)
         self.query = nn.Linear(hidden, hidden, bias=False)
         self.key = nn.Linear(hidden, shared * size, bias=False)
         self.value = nn.Linear(hidden, shared * size, bias=False)
@@ -137,7 +148,7 @@ class Llama(nn.Module):
         super().__init__()
         self.words = nn.Embedding(words, hidden)
         self.layers = nn.ModuleList(LlamaLayer(hidden, heads, shared, inner) for _ in range(layers))
-        self.norm, self.scores = nn.RMSNorm(hidden), nn.Linear(hidden, words, bias=False)
+        self.norm, self.scores = RootMeanSquares(hidden), nn.Linear(hidden, words, bias=False)
         size = hidden // heads
         speeds = 10000.0 ** (-torch.arange(0, size, 2) / size)
         angles = torch.outer(torch.arange(1024.0), speeds).repeat(1, 2)
