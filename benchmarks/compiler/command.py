@@ -18,6 +18,7 @@ from benchmarks.compiler import (
     functions,
     ir,
     kernels,
+    operators,
     schedules,
     simplification,
     startup,
@@ -35,6 +36,7 @@ GROUPS: dict[str, Callable[[int], list[Figure]]] = {
     "simplification": simplification.measure,
     "schedules": schedules.measure,
     "kernels": kernels.measure,
+    "operators": operators.measure,
     "functions": functions.measure,
     "threads": threads.measure,
 }

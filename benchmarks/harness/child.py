@@ -7,9 +7,10 @@ schedule, so that what was measured before a crash is there.
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -17,7 +18,8 @@ import numpy as np
 from benchmarks.harness import ours, tvm_peer
 from benchmarks.harness.record import Record
 from benchmarks.harness.registry import Entry, entries
-from benchmarks.harness.timing import find_pace, interleave, wait_for_other_threads
+from benchmarks.harness.sides import Readiness, measure_sides, serve, sides
+from benchmarks.harness.timing import Sample, find_pace, interleave, wait_for_other_threads
 from benchmarks.suite.work import Call, Work
 from benchmarks.tuner.places import APACHE, folder_of
 
@@ -25,6 +27,8 @@ ONE_THREAD: Final = "ours on 1 thread"
 """The peer that a work on several threads is compared with beside the other packages."""
 APACHE_TUNED: Final = "apache-tvm tuned"
 """The peer that is what the tuner of Apache TVM found."""
+OURS, THEIRS = "ours", "theirs"
+"""The two sides of a comparison on several threads."""
 WRONG: Final = "WRONG RESULT"
 CHECKED_SECONDS: Final = 0.005
 """How long each side runs for the check that it keeps to one thread."""
@@ -46,6 +50,7 @@ class Request:
         limit: seconds after which no further round begins.
         output: the file to append to.
         tuned: the folder with what tuning found.
+        side: `OURS` or `THEIRS` in a process that is one side only; else empty.
     """
 
     work: str
@@ -57,6 +62,7 @@ class Request:
     limit: float
     output: str
     tuned: str = ""
+    side: str = ""
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -69,18 +75,30 @@ class Request:
 
 def main() -> None:
     request = Request.from_json(sys.argv[1])
+    entry = next(e for e in entries() if e.work.name == request.work)
+    if request.threads > 1 and not request.side:
+        for schedule in request.schedules:
+            write(measure_apart(entry, request, schedule), request)
+        return
     if not request.peer.startswith("torch"):
         # tvm-ffi would load it, with its libraries: two seconds for each process.
         sys.modules["torch"] = None  # type: ignore[assignment]
-    entry = next(e for e in entries() if e.work.name == request.work)
     inputs = [ours.aligned(x) for x in entry.work.inputs(np.random.default_rng(0))]
     reference = np.asarray(entry.work.reference(*(x.astype("float64") for x in inputs)))
+    if request.side:
+        serve_side(entry.work, request, inputs, reference)
+        return
     for schedule in request.schedules:
         record = empty_record(entry, request, schedule)
         record.dtype = str(inputs[0].dtype)
         measure(entry.work, request, record, inputs, reference)
-        with open(request.output, "a", encoding="utf-8") as stream:
-            stream.write(json.dumps(record.as_dictionary()) + "\n")
+        write(record, request)
+
+
+def write(record: Record, request: Request) -> None:
+    """Append a record to the file of a request."""
+    with open(request.output, "a", encoding="utf-8") as stream:
+        stream.write(json.dumps(record.as_dictionary()) + "\n")
 
 
 def empty_record(entry: Entry, request: Request, schedule: str) -> Record:
@@ -106,36 +124,90 @@ def measure(
     work: Work, request: Request, record: Record, inputs: list[np.ndarray], reference: np.ndarray
 ) -> None:
     """Check the result of ours, then of the peer, then time both."""
-    try:
-        compiled = ours.compile_work(work, record.schedule, inputs, request.threads, request.tuned)
-        compiled.call()
-    except Exception as error:
-        record.problem = f"ours failed: {summary(error)}"
+    call, readiness = our_call(work, request, record.schedule, inputs, reference)
+    record.problem, record.error = readiness.problem, readiness.error
+    if call is None:
         return
-    record.error = relative_error(compiled.result.numpy(), reference)
-    if not record.error <= work.relative_error:
-        record.problem = (
-            f"{WRONG}: off by {record.error:.1e}, at most {work.relative_error:.0e} is right"
-        )
-        return
-    calls = [compiled.call]
-    try:
-        calls.append(peer_call(work, request, record.schedule, inputs, reference))
-    except ModuleNotFoundError as error:
-        record.problem = f"{error.name} is not installed"
-    except Exception as error:
-        record.problem = f"{request.peer} failed: {summary(error)}"
-    if request.threads == 1 and not record.problem:
+    calls = [call]
+    call, readiness = peer_call_or_problem(work, request, record.schedule, inputs, reference)
+    record.problem = readiness.problem
+    if call is not None:
+        calls.append(call)
+    if not record.problem:
         crowd = [side for side, call in zip(("ours", request.peer), calls, strict=True)
                  if runs_on_more_threads(call)]  # fmt: skip
         record.problem = "".join(f"{side} runs on more than one thread" for side in crowd[:1])
         if crowd:
             return
-    samples = interleave(
+    keep(record, interleave(
         calls, request.rounds, request.threads, request.batch_seconds, request.limit
-    )
+    ))  # fmt: skip
+
+
+def keep(record: Record, samples: list[list[Sample]]) -> None:
+    """Put the samples of our side, and of the peer if there is one, into a record."""
     record.ours = samples[0]
     record.theirs = samples[1] if len(samples) > 1 else []
+
+
+def measure_apart(entry: Entry, request: Request, schedule: str) -> Record:
+    """The record of both sides in processes of their own, of which one is always stopped."""
+    record = empty_record(entry, request, schedule)
+    asked = replace(request, schedules=(schedule,))
+    commands = [
+        (sys.executable, "-m", "benchmarks.harness.child", replace(asked, side=side).to_json())
+        for side in (OURS, THEIRS)
+    ]
+    with sides(commands, os.environ) as (our_side, their_side):
+        record.error = our_side.readiness.error
+        record.dtype = our_side.readiness.dtype
+        record.problem = our_side.readiness.problem
+        if not record.problem:
+            record.problem = their_side.readiness.problem
+            running = [our_side] if record.problem else [our_side, their_side]
+            keep(record, measure_sides(
+                running, request.rounds, request.threads, request.batch_seconds, request.limit
+            ))  # fmt: skip
+    return record
+
+
+def serve_side(
+    work: Work, request: Request, inputs: list[np.ndarray], reference: np.ndarray
+) -> None:
+    """Be one side of a comparison."""
+    prepare = our_call if request.side == OURS else peer_call_or_problem
+    (schedule,) = request.schedules
+    call, readiness = prepare(work, request, schedule, inputs, reference)
+    serve(readiness, call, request.threads)
+
+
+def our_call(
+    work: Work, request: Request, schedule: str, inputs: list[np.ndarray], reference: np.ndarray
+) -> tuple[Call | None, Readiness]:
+    """Our call, if its result is right."""
+    dtype = str(inputs[0].dtype)
+    try:
+        compiled = ours.compile_work(work, schedule, inputs, request.threads, request.tuned)
+        compiled.call()
+    except Exception as error:
+        return None, Readiness(f"ours failed: {summary(error)}", dtype=dtype)
+    error = relative_error(compiled.result.numpy(), reference)
+    if error <= work.relative_error:
+        return compiled.call, Readiness("", error, dtype)
+    wrong = f"{WRONG}: off by {error:.1e}, at most {work.relative_error:.0e} is right"
+    return None, Readiness(wrong, error, dtype)
+
+
+def peer_call_or_problem(
+    work: Work, request: Request, schedule: str, inputs: list[np.ndarray], reference: np.ndarray
+) -> tuple[Call | None, Readiness]:
+    """The call of the peer, if there is one."""
+    try:
+        return peer_call(work, request, schedule, inputs, reference), Readiness()
+    except ModuleNotFoundError as error:
+        return None, Readiness(f"{error.name} is not installed")
+    except Exception as error:
+        return None, Readiness(f"{request.peer} failed: {summary(error)}")
 
 
 def peer_call(

@@ -8,12 +8,15 @@ import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Final, NamedTuple, TypeAlias
 
 from benchmarks.suite.work import Call
 
 Clock: TypeAlias = Callable[[], int]
 """Nanoseconds."""
+Run: TypeAlias = Callable[[int], "Sample"]
+"""Times a number of calls."""
 
 MAX_CALLS: Final = 1_000_000
 VERY_LONG: Final = 0.2
@@ -80,9 +83,14 @@ class Pace(NamedTuple):
 
 def find_pace(call: Call, batch_seconds: float) -> Pace:
     """So many calls that they take at least `batch_seconds`."""
+    return pace_of(lambda number: batch(call, number, time.thread_time_ns), batch_seconds)
+
+
+def pace_of(run: Run, batch_seconds: float) -> Pace:
+    """The same of what times calls itself."""
     number = 1
     while True:
-        seconds = batch(call, number, time.thread_time_ns).wall
+        seconds = run(number).wall
         if seconds * number >= batch_seconds or number >= MAX_CALLS:
             return Pace(number, seconds)
         growth = 1.2 * batch_seconds / max(seconds * number, 1e-7)
@@ -109,7 +117,24 @@ def interleave(
     """
     clock = cpu_clock(threads)
     paces = [find_pace(call, batch_seconds) for call in calls]
-    samples: list[list[Sample]] = [[] for _ in calls]
+    runs = [partial(_run, call, clock) for call in calls]
+    return in_turns(runs, paces, rounds, threads, limit, least)
+
+
+def _run(call: Call, clock: Clock, number: int) -> Sample:
+    return batch(call, number, clock)
+
+
+def in_turns(
+    runs: Sequence[Run],
+    paces: Sequence[Pace],
+    rounds: int,
+    threads: int = 1,
+    limit: float = float("inf"),
+    least: int = 3,
+) -> list[list[Sample]]:
+    """The samples of `interleave`, of what times calls itself, each at its pace."""
+    samples: list[list[Sample]] = [[] for _ in runs]
     start = time.perf_counter()
     with no_collection():
         counted = 0
@@ -119,16 +144,16 @@ def interleave(
             elapsed = time.perf_counter() - start
             if completed >= least and elapsed / completed * (completed + 1) > limit:
                 break
-            order = range(len(calls)) if completed % 2 == 0 else reversed(range(len(calls)))
+            order = range(len(runs)) if completed % 2 == 0 else reversed(range(len(runs)))
             for side in order:
                 if threads > 1:
                     wait_for_other_threads()
-                call, pace = calls[side], paces[side]
+                run, pace = runs[side], paces[side]
                 # What the other left in the caches does not matter for one long call, and neither
                 # does the time of waking threads for a very long one.
                 if pace.number > 1 or (threads > 1 and pace.seconds < VERY_LONG):
-                    call()
-                samples[side].append(batch(call, pace.number, clock))
+                    run(1)
+                samples[side].append(run(pace.number))
             counted += threads == 1 or not any(side[-1].disturbed for side in samples)
     return samples
 

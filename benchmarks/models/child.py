@@ -126,7 +126,7 @@ def listed(outputs: Any) -> list[np.ndarray]:
 
 
 def distance(outputs: list[np.ndarray], expected: list[np.ndarray]) -> float:
-    """The largest difference of any element.
+    """The largest difference of any element, relative to the largest element of its output.
 
     Raises:
         ValueError: if the shapes differ.
@@ -134,7 +134,8 @@ def distance(outputs: list[np.ndarray], expected: list[np.ndarray]) -> float:
     shapes = [[array.shape for array in side] for side in (outputs, expected)]
     if shapes[0] != shapes[1]:
         raise ValueError(f"the outputs have shapes {shapes[0]}, expected {shapes[1]}")
-    return max(float(np.abs(a - b).max()) for a, b in zip(outputs, expected, strict=True))
+    pairs = zip(outputs, expected, strict=True)
+    return max(float(np.abs(a - b).max() / np.abs(b).max()) for a, b in pairs)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Importing the runtime does not import torch."""
+"""Importing the runtime does not import torch, nor bindings of CUDA that are of no use."""
 
 import os
 import subprocess
@@ -27,6 +27,21 @@ def test_torch_is_not_imported(tmp_path):
     (package / "__init__.py").write_text("print('torch is imported')\n")
     script = "from tilewright import nd; print(nd.array([1]).shape); import torch"
     assert run(script, tmp_path) == ["(1,)", "torch is imported"]
+
+
+@pytest.mark.parametrize("has_driver", [False, True])
+def test_bindings_of_cuda_are_imported_where_there_is_a_driver(tmp_path, has_driver):
+    package = tmp_path / "cuda" / "bindings"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("print('bindings are imported')\n")
+    (package / "driver.py").write_text("raise ImportError\n")
+    script = (
+        "import os.path as p; exists = p.exists; "
+        f"p.exists = lambda name: {has_driver} if name[:5] in ('/proc', '/dev/') else exists(name);"
+        "from tilewright import nd; print(nd.array([1]).shape)"
+    )
+    expected = ["bindings are imported"] if has_driver else []
+    assert run(script, tmp_path) == [*expected, "(1,)"]
 
 
 def test_torch_that_is_imported_already_stays():

@@ -358,21 +358,31 @@ _BINARY = frozenset(
 
 def _same(a: Any, b: Any) -> bool:
     """Whether two expressions are the same tree; variables and what is opaque by identity."""
-    if a is b:
-        return True
-    kind = a.__class__
-    if kind is not b.__class__ or kind in _BY_IDENTITY:
-        return False
-    if kind is IntImm:
-        return a.value == b.value and a.dtype is b.dtype
-    if kind in _BINARY:
-        return _same(a.a, b.a) and _same(a.b, b.b)
-    children, others = a.children(), b.children()
-    if not children or len(children) != len(others) or a.dtype is not b.dtype:
-        return False
-    if not _same_plain_fields(a, b):
-        return False
-    return all(_same(x, y) for x, y in zip(children, others, strict=True))
+    waiting = [(a, b)]
+    seen: set[tuple[Any, Any]] = set()
+    while waiting:
+        pair = waiting.pop()
+        a, b = pair
+        if a is b or pair in seen:
+            continue
+        kind = a.__class__
+        if kind is not b.__class__ or kind in _BY_IDENTITY:
+            return False
+        if kind is IntImm:
+            if a.value != b.value or a.dtype is not b.dtype:
+                return False
+            continue
+        seen.add(pair)
+        if kind in _BINARY:
+            waiting += ((a.b, b.b), (a.a, b.a))
+            continue
+        children, others = a.children(), b.children()
+        if not children or len(children) != len(others) or a.dtype is not b.dtype:
+            return False
+        if not _same_plain_fields(a, b):
+            return False
+        waiting += zip(children, others, strict=True)
+    return True
 
 
 def _same_plain_fields(a: Node, b: Node) -> bool:

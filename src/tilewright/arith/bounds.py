@@ -146,6 +146,10 @@ def bounds_of(facts: Facts, expr: Any) -> Interval:
         known = facts.ranges.get(expr)
         if known is not None:
             found = max(found[0], known[0]), min(found[1], known[1])
+        if found[0] < -UNBOUNDED or found[1] > UNBOUNDED:
+            # Otherwise a product of many unknown sizes has bounds of as many digits.
+            low, high = (min(max(end, -UNBOUNDED), UNBOUNDED) for end in found)
+            found = low, high
         facts.bounds_memo[expr] = found
     return found
 

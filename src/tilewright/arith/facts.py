@@ -42,6 +42,7 @@ class Facts:
         remainders: ``(divisor, remainder)`` of expressions, from constraints.
         bounds_memo: bounds of nodes, as far as computed under the present constraints.
         effects_memo: effects of nodes.
+        expanded_memo: terms of sums, multiplied out; see `tilewright.arith.simplify.expand`.
         modular_memo: remainders of nodes.
         simplified: nodes and their simplified forms.
         unknown: variables that were looked up without success; learning about one of them makes
@@ -49,8 +50,8 @@ class Facts:
     """
 
     __slots__ = (
-        "bounds_memo", "data", "effects_memo", "forms", "modular_memo", "ranges", "remainders",
-        "simplified", "symbolic", "unknown", "values",
+        "bounds_memo", "data", "effects_memo", "expanded_memo", "forms", "modular_memo", "ranges",
+        "remainders", "simplified", "symbolic", "unknown", "values",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -66,6 +67,7 @@ class Facts:
         """Drop everything that was derived; the facts themselves stay."""
         self.bounds_memo: dict[Expr, Interval] = {}
         self.effects_memo: dict[Expr, int] = {}
+        self.expanded_memo: dict[Expr, dict[tuple[Expr, ...], int]] = {}
         self.modular_memo: dict[Expr, Interval] = {}
         self.simplified: dict[Expr, Expr] = {}
         self.unknown: set[Expr] = set()

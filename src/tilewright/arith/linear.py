@@ -12,7 +12,7 @@ person wrote it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tilewright.arith.facts import Interval
@@ -20,6 +20,7 @@ from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import Add, Expr, IntImm, Mul, SizeVar, Sub, Var
 from tilewright.ir.folding import fold_constants
 from tilewright.ir.node import Node
+from tilewright.ir.rewrite import walk_once
 
 Terms = dict[Any, int]
 """Coefficients by term."""
@@ -28,6 +29,10 @@ Opaque = Callable[[Any, int, Terms], int]
 """Adds a multiple of an expression that is no sum to terms, and returns its constant part."""
 
 LINEAR_NODES = frozenset({Add, Sub, Mul, IntImm})
+
+
+MOST_VISITS = 256
+"""Summands that are looked at before those that are shared are looked at once only."""
 
 
 def collect(
@@ -39,6 +44,9 @@ def collect(
 ) -> int:
     """Add ``scale * expr`` to `terms` and return its constant part.
 
+    The time is linear in the number of distinct nodes, also where a sum has the same part many
+    times, as ``y + y`` with ``y = x + x``.
+
     Args:
         expr: an expression of scalar integers.
         scale: its multiple.
@@ -48,39 +56,127 @@ def collect(
         known: what variables stand for; for one that is missing, `opaque` is called. Without it,
             each variable is a term.
     """
-    kind = expr.__class__
-    if kind is IntImm:
-        return scale * expr.value
-    if kind is Var or kind is SizeVar:
-        if known is None:
-            terms[expr] = terms.get(expr, 0) + scale
-            return 0
-        form = known.get(expr)
+    part: Any = expr
+    factor = scale
+    constant, visits = 0, 0
+    waiting: list[tuple[Any, int]] = []
+    while visits < MOST_VISITS:
+        kind = part.__class__
+        if kind is Add or kind is Mul or kind is Sub:
+            a, b = part.a, part.b
+            if b.__class__ is IntImm:
+                if a.__class__ is IntImm:
+                    folded = fold_constants(kind, a, b)
+                    # A number that the dtype does not hold is not an index: it wraps around.
+                    if folded is not None:
+                        part = folded
+                        continue
+                part = a
+                if kind is Mul:
+                    factor *= b.value
+                else:
+                    constant += factor * b.value if kind is Add else -factor * b.value
+                continue
+            if kind is not Mul:
+                waiting.append((b, factor if kind is Add else -factor))
+                visits += 1
+                part = a
+                continue
+            if a.__class__ is IntImm:
+                part = b
+                factor *= a.value
+                continue
+        if kind is IntImm:
+            constant += factor * part.value
+        elif known is None and (opaque is None or kind is Var or kind is SizeVar):
+            terms[part] = terms.get(part, 0) + factor
+        else:
+            constant += _add_term(part, factor, terms, opaque, known)
+        if not waiting:
+            return constant
+        part, factor = waiting.pop()
+    waiting.append((part, factor))
+    return constant + _collect_shared(waiting[::-1], terms, opaque, known)
+
+
+def _add_term(
+    part: Any,
+    scale: int,
+    terms: Terms,
+    opaque: Opaque | None,
+    known: Mapping[Any, LinearForm] | None,
+) -> int:
+    """Add a multiple of what is no sum and no number; the arguments are those of `collect`."""
+    if part.__class__ is Var or part.__class__ is SizeVar:
+        form = single(part) if known is None else known.get(part)
         if form is not None:
-            for term, coefficient in form.terms.items():
-                terms[term] = terms.get(term, 0) + scale * coefficient
-            return scale * form.constant
-    elif kind is Add or kind is Sub or kind is Mul:
-        a, b = expr.a, expr.b
-        if b.__class__ is IntImm and a.__class__ is IntImm:
-            # A number that the dtype does not hold is not an index: it wraps around.
-            folded = fold_constants(kind, a, b)
-            if folded is not None:
-                return scale * folded.value  # type: ignore[attr-defined]
-        if kind is Add:
-            left = collect(a, scale, terms, opaque, known)
-            return left + collect(b, scale, terms, opaque, known)
-        if kind is Sub:
-            left = collect(a, scale, terms, opaque, known)
-            return left + collect(b, -scale, terms, opaque, known)
-        if b.__class__ is IntImm:
-            return collect(a, scale * b.value, terms, opaque, known)
-        if a.__class__ is IntImm:
-            return collect(b, scale * a.value, terms, opaque, known)
+            return form.add_to(terms, scale)
     if opaque is not None:
-        return opaque(expr, scale, terms)
-    terms[expr] = terms.get(expr, 0) + scale
+        return opaque(part, scale, terms)
+    terms[part] = terms.get(part, 0) + scale
     return 0
+
+
+def _collect_shared(
+    multiples: Sequence[tuple[Any, int]],
+    terms: Terms,
+    opaque: Opaque | None,
+    known: Mapping[Any, LinearForm] | None,
+) -> int:
+    """Add multiples of several expressions; like `collect`, but each node is looked at once."""
+    summands = _summands_outer_first([part for part, _ in multiples])
+    scales = dict.fromkeys(summands, 0)
+    for part, scale in multiples:
+        scales[part] += scale
+    constant = 0
+    for part, addends in summands.items():
+        scale = scales[part]
+        if part.__class__ is IntImm:
+            constant += scale * part.value
+        elif not addends:
+            constant += _add_term(part, scale, terms, opaque, known)
+        for addend, factor in addends:
+            scales[addend] += scale * factor
+    return constant
+
+
+Summands = tuple[tuple[Any, int], ...]
+"""What a sum adds, with factors; nothing for what is no sum."""
+
+
+def _summands_outer_first(roots: Sequence[Any]) -> dict[Any, Summands]:
+    """The summands of `roots` and of all their parts.
+
+    A part comes after all sums that it is a part of, and otherwise in the order of writing.
+    """
+    found: dict[Any, Summands] = {}
+    inner_first: list[Any] = []
+    waiting = [(root, False) for root in roots]
+    while waiting:
+        part, is_done = waiting.pop()
+        if is_done:
+            inner_first.append(part)
+        elif part not in found:
+            found[part] = _summands(part)
+            waiting.append((part, True))
+            waiting += [(summand, False) for summand, _ in found[part]]
+    return {part: found[part] for part in reversed(inner_first)}
+
+
+def _summands(expr: Any) -> Summands:
+    kind = expr.__class__
+    if kind is not Add and kind is not Sub and kind is not Mul:
+        return ()
+    a, b = expr.a, expr.b
+    if a.__class__ is IntImm and b.__class__ is IntImm:
+        folded = fold_constants(kind, a, b)
+        if folded is not None:
+            return ((folded, 1),)
+    if kind is not Mul:
+        return (a, 1), (b, 1 if kind is Add else -1)
+    if b.__class__ is IntImm:
+        return ((a, b.value),)
+    return ((b, a.value),) if a.__class__ is IntImm else ()
 
 
 class LinearForm(NamedTuple):
@@ -164,25 +260,12 @@ def constant_difference(a: Expr, b: Expr) -> int | None:
 def mentions(expr: Node, variables: Iterable[Expr]) -> bool:
     """Whether `expr` contains one of `variables`."""
     wanted = set(variables)
-    stack: list[Node] = [expr]
-    while stack:
-        node = stack.pop()
-        if node in wanted:
-            return True
-        stack.extend(node.children())
-    return False
+    return any(node in wanted for node in walk_once(expr))
 
 
 def variables_of(expr: Node) -> set[Expr]:
     """The variables that `expr` mentions."""
-    found: set[Expr] = set()
-    stack: list[Node] = [expr]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, Var):
-            found.add(node)
-        stack.extend(node.children())
-    return found
+    return {node for node in walk_once(expr) if isinstance(node, Var)}
 
 
 def detect_linear_equation(expr: object, variables: Iterable[Var]) -> list[Expr] | None:

@@ -55,6 +55,9 @@ STEPS: Final = (1, 2, 4)
 AHEAD_BYTES: Final = 4096
 """Prefetch distance in bytes for panels that come from memory one after the other."""
 
+MOST_TILES_AHEAD: Final = 16
+"""How many tiles of rows may use a panel that comes from memory for the first of them."""
+
 
 def tile_contraction(plan: Plan, epilogue: Sequence[BlockRV], sch: Schedule, nest: Nest) -> None:
     """Tile the loops of a contraction, and vectorise; pack operands if planned.
@@ -214,8 +217,11 @@ class _Steps:
         """Ask ahead for panels of a constant that are together larger than the cache.
 
         They come from memory then, for which hardware that follows a stream is not early enough.
+        Where many tiles of rows use a panel, nearly all of them find it in the cache.
         """
         plan, accesses = self.plan, self.plan.found.accesses
+        if plan.reuse > MOST_TILES_AHEAD * plan.tile.rows:
+            return
         (operand,) = plan.found.moving
         size = plan.depth * plan.width_of_all * plan.itemsize
         is_constant = operand.buffer.data in constant_memory(self.sch)

@@ -291,6 +291,38 @@ def test_what_statements_without_a_loop_update_again_and_again_is_stored_once():
     np.testing.assert_array_equal(c[::2], a[:8] + a[1:])
 
 
+def test_what_is_updated_in_front_of_a_loop_is_stored_once():
+    func = updates(lambda i: i * 2)
+    C, D, j = func.buffer_map[func.params[1]], decl_buffer((16,), name="D"), int_var("j")
+    (loop,) = loops_of(func.body, "i")
+    behind = loop_nest([(j, 16)], BufferStore(D, C[j], (j,)))
+    whole = function([*func.buffer_map.values(), D], loop.replace(body=seq(loop.body, behind)))
+    assert [type(access) for access in accesses(promoted(whole), "C")] == [BufferStore, BufferLoad]
+
+
+def test_masks_of_vectors_do_not_keep_updates_in_memory():
+    A, C, D = (decl_buffer((24,), name=name) for name in "ACD")
+    i, j = int_var("i"), int_var("j")
+
+    def masked(value):
+        lane = int_var("lane")
+        at = i * 8 + lane
+        store = BufferStore(C, value(at), (at,))
+        return loop_nest([(lane, 8)], IfThenElse(lane < 5, store), {"lane": VECTOR})
+
+    updates = [masked(lambda at: C[at] + A[at]) for _ in range(2)]
+    stores = [masked(lambda at: const(0.0)), *updates]
+    behind = loop_nest([(j, 24)], BufferStore(D, C[j], (j,)))
+    func = function((A, C, D), loop_nest([(i, 3)], seq(*stores, behind)))
+    body = promoted(func)
+    assert [type(access) for access in accesses(body, "C")] == [BufferStore, BufferLoad]
+    arrays = [np.arange(24, dtype="float32") + n for n in range(3)]
+    copies = [array.copy() for array in arrays]
+    interpret(func, *arrays)
+    interpret(func.with_body(body), *copies)
+    np.testing.assert_array_equal(copies, arrays)
+
+
 @pytest.mark.parametrize("position", range(4))
 def test_an_element_that_may_be_the_updated_one_keeps_it_in_memory(position):
     func = updates(lambda i: i * 2, (position, lambda i: 14 - i))

@@ -81,6 +81,26 @@ def test_aligned_and_other_memory(shape, offset):
     assert np.count_nonzero(memory) == np.count_nonzero(a)
 
 
+def test_what_is_left_behind_whole_tiles_has_ordinary_stores():
+    @T.prim_func
+    def transposition(A: T.Buffer((19, 16)), B: T.Buffer((16, 19))):
+        T.func_attr({"tir.noalias": True})
+        for i, j in T.grid(16, 19):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vj, vi]
+
+    sch = Schedule(transposition)
+    i, j = sch.get_loops("B")
+    tile, lane = sch.split(j, [None, 8])
+    sch.reorder(tile, i, lane)
+    sch.vectorize(lane)
+    sch.annotate(i, NONTEMPORAL_STORES, ["B"])
+    a, b = np.arange(19 * 16, dtype="float32").reshape(19, 16), np.zeros((16, 19), "float32")
+    tvm.build(sch.mod, target="llvm")(a, b)
+    np.testing.assert_array_equal(b, a.T)
+
+
 @pytest.mark.parametrize(
     ("value", "kind", "message"),
     [

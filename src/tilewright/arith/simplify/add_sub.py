@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from tilewright.arith.bounds import fits, is_nonzero, linear_bounds
@@ -35,6 +36,11 @@ RECOMBINE = [
     SumRule("x % c1 // c2", "c2", "x % c2", "x % c1", "c1 > 0 and c2 > 0 and c1 % c2 == 0"),
 ]
 _RECOMBINE = SumRuleTable(RECOMBINE)
+
+MOST_FACTORS = 16
+"""Of a product whose factors are taken together; one of more has two factors, as it is written."""
+MOST_PAIRS = 1024
+"""Pairs of quotients and remainders in a sum that are compared, for sums of very many."""
 
 
 def simplify_sum(s: Simplifier, expr: Any) -> Expr:
@@ -146,30 +152,41 @@ def _representable(terms: Terms, constant: int, dtype: DType) -> bool:
 
 
 def _recombine(s: Simplifier, terms: Terms) -> int:
-    """Apply `RECOMBINE` to the terms as often as possible; returns the change of the constant."""
-    constant = 0
-    changed = True
-    while changed:
-        changed = False
-        parts = [t for t in terms if t.__class__ is FloorDiv or t.__class__ is FloorMod]
-        for second in parts:
-            for first in parts:
-                other = terms[second]
-                if first is second or other == 0:
-                    continue
-                found = _RECOMBINE.apply(s, first, second, terms[first], other)
-                if found is None:
-                    same = _of_one_number(s, first, second)
-                    if same is not None:
-                        found = _RECOMBINE.apply(s, first, same, terms[first], other)
-                if found is None:
-                    continue
-                constant += replace_terms(terms, (first, second), found, other)
-                changed = True
-                break
-            if changed:
-                break
+    """Apply `RECOMBINE` to the terms as often as possible; returns the change of the constant.
+
+    After `MOST_PAIRS` attempts the terms stay as they are.
+    """
+    constant, attempts = 0, 0
+    found = _recombined_pair(s, terms, MOST_PAIRS)
+    while found is not None:
+        pair, result, more = found
+        attempts += more
+        constant += replace_terms(terms, pair, result, terms[pair[1]])
+        found = _recombined_pair(s, terms, MOST_PAIRS - attempts)
     return constant
+
+
+def _recombined_pair(
+    s: Simplifier, terms: Terms, attempts: int
+) -> tuple[tuple[Expr, Expr], Expr, int] | None:
+    """The first two terms that a rule makes one, what it makes of them, and how many were tried.
+
+    None if there are no such terms among so many attempts.
+    """
+    parts = [t for t in terms if t.__class__ is FloorDiv or t.__class__ is FloorMod]
+    pairs = ((first, second) for second in parts if terms[second] for first in parts)
+    for tried, (first, second) in enumerate(itertools.islice(pairs, max(attempts, 0)), 1):
+        if first is second:
+            continue
+        factors = terms[first], terms[second]
+        found = _RECOMBINE.apply(s, first, second, *factors)
+        if found is None:
+            same = _of_one_number(s, first, second)
+            if same is not None:
+                found = _RECOMBINE.apply(s, first, same, *factors)
+        if found is not None:
+            return (first, second), found, tried
+    return None
 
 
 def _of_one_number(s: Simplifier, first: Any, second: Any) -> Expr | None:
@@ -280,10 +297,10 @@ def multiply(s: Simplifier, a: Expr, b: Expr) -> Expr:
     if a.__class__ is IntImm:
         return _multiple(s, b, a)
     (x, p), (y, q) = _split_constant(s, a), _split_constant(s, b)
-    if not s.pure({x: p, y: q}):
+    factors = s.factors.get(x, (x,)) + s.factors.get(y, (y,))
+    if len(factors) > MOST_FACTORS or not s.pure({x: p, y: q}):
         return s.make(Mul, a, b)
-    product = s.product(s.factors.get(x, (x,)) + s.factors.get(y, (y,)))
-    result = sum_of(s, {product: p * q}, 0, dtype)
+    result = sum_of(s, {s.product(factors): p * q}, 0, dtype)
     return s.make(Mul, a, b) if result is None else result
 
 

@@ -1,4 +1,8 @@
-"""Polynomials: sums of products of terms, multiplied out."""
+"""Polynomials: sums of products of terms, multiplied out.
+
+A product of sums may have exponentially many monomials. One with more than `MOST_MONOMIALS` counts
+as one factor, so that a polynomial is no larger than a multiple of the sum that it is of.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,9 @@ Monomial = tuple[Expr, ...]
 """Factors in a canonical order (of identity); the empty product is 1."""
 
 Polynomial = dict[Monomial, int]
+
+MOST_MONOMIALS = 32
+"""Of a term that is multiplied out."""
 
 _SUMS = frozenset({Add, Sub})
 
@@ -53,10 +60,22 @@ def expand_term(s: Simplifier, term: Expr) -> Polynomial:
         return {factors: 1}
     if not any(factor.__class__ in _SUMS for factor in factors):
         return {monomial(factors): 1}
+    memo = s.facts.expanded_memo
+    found = memo.get(term)
+    if found is None:
+        product = _expand_product(s, factors)
+        found = memo[term] = {(term,): 1} if product is None else product
+    return found
+
+
+def _expand_product(s: Simplifier, factors: tuple[Expr, ...]) -> Polynomial | None:
+    """The product of factors of which some are sums, or None if it has too many monomials."""
     result: Polynomial = {(): 1}
     for factor in factors:
         is_sum = factor.__class__ in _SUMS and s.exact(factor)
         part = expand(s, factor) if is_sum else {(factor,): 1}
+        if len(result) * len(part) > MOST_MONOMIALS:
+            return None
         result = multiply(result, part)
     return result
 

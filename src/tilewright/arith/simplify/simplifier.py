@@ -190,6 +190,8 @@ class Simplifier:
 
     def product(self, factors: tuple[Expr, ...]) -> Expr:
         """The product of simplified terms, one node for each set of factors."""
+        if len(factors) == 1:
+            return factors[0]
         key = tuple(sorted(map(id, factors)))
         found = self._products.get(key)
         if found is None:

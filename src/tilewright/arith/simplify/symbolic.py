@@ -2,7 +2,8 @@
 
 A claim is a polynomial that must be at least 0. Variables whose ranges have symbolic ends are
 replaced, innermost first, by the end that makes the polynomial smallest, until the constant bounds
-of what remains decide. A claim that cannot be proved this way may still be true.
+of what remains decide. A claim that cannot be proved this way, or not with `EFFORT`, may still be
+true.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from tilewright.arith.bounds import bounds_of, product
 from tilewright.arith.facts import UNBOUNDED, Interval
 from tilewright.arith.linear import Terms
 from tilewright.arith.simplify.expand import (
+    MOST_MONOMIALS,
     Polynomial,
     accumulate,
     expand,
@@ -25,6 +27,9 @@ from tilewright.ir.expr import Cast, Expr, FloorDiv, FloorMod, IntImm, Max, Min
 
 _MAX_STEPS = 8
 """Replacements before giving up; each removes a variable or a division."""
+
+EFFORT = 256
+"""Monomials of all the claims of one proof before giving up."""
 
 
 def within(s: Simplifier, expr: Expr, bound: Expr) -> bool:
@@ -40,7 +45,7 @@ def within(s: Simplifier, expr: Expr, bound: Expr) -> bool:
 
 def at_least_zero(s: Simplifier, claim: Polynomial) -> bool:
     """Whether `claim` is known to be at least 0."""
-    return _prove(s, claim, _MAX_STEPS)
+    return _Proof(s).holds(claim, _MAX_STEPS)
 
 
 def polynomial_bounds(s: Simplifier, polynomial: Polynomial) -> Interval:
@@ -55,17 +60,27 @@ def polynomial_bounds(s: Simplifier, polynomial: Polynomial) -> Interval:
     return low, high
 
 
-def _prove(s: Simplifier, claim: Polynomial, steps: int) -> bool:
-    if polynomial_bounds(s, claim)[0] >= 0:
-        return True
-    if s.facts.forms and _follows_from_constraint(s, claim):
-        return True
-    if steps == 0:
-        return False
-    return any(
-        all(_prove(s, stronger, steps - 1) for stronger in together)
-        for together in _stronger_claims(s, claim)
-    )
+class _Proof:
+    """One proof, which gives up when it has taken too much effort."""
+
+    def __init__(self, simplifier: Simplifier) -> None:
+        self.simplifier = simplifier
+        self.effort = EFFORT
+
+    def holds(self, claim: Polynomial, steps: int) -> bool:
+        """Whether `claim` is at least 0, by at most so many replacements."""
+        s = self.simplifier
+        if polynomial_bounds(s, claim)[0] >= 0:
+            return True
+        self.effort -= len(claim)
+        if s.facts.forms and _follows_from_constraint(s, claim):
+            return True
+        if steps == 0 or self.effort < 0 or len(claim) > MOST_MONOMIALS:
+            return False
+        return any(
+            all(self.holds(stronger, steps - 1) for stronger in together)
+            for together in _stronger_claims(s, claim)
+        )
 
 
 def _follows_from_constraint(s: Simplifier, claim: Polynomial) -> bool:

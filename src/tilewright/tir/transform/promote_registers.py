@@ -101,15 +101,33 @@ class _Promotion(StatementRewriter):
         self._accesses = accesses
 
     def SeqStmt(self, stmt: SeqStmt) -> Stmt:
-        if not any(isinstance(part, For) for part in statements(stmt)):
+        if not _has_loop(stmt):
             return self._straight_line(stmt)
         done: list[Stmt] = []
         left = list(reversed(stmt.seq))
         while left:
             part = left.pop()
-            result = self._loop(part, done, left) if isinstance(part, For) else self(part)
-            done.extend(result.seq if isinstance(result, SeqStmt) else (result,))
+            if isinstance(part, For):
+                results = [self._loop(part, done, left)]
+            elif _has_loop(part):
+                results = [self(part)]
+            else:
+                results = self._before_a_loop(part, left)
+            for result in results:
+                done.extend(result.seq if isinstance(result, SeqStmt) else (result,))
         return resequenced(stmt, done)
+
+    def _before_a_loop(self, first: Stmt, left: list[Stmt]) -> list[Stmt]:
+        """`first` and what comes before the next loop, which is taken from the end of `left`."""
+        parts = [first]
+        while left and not _has_loop(left[-1]):
+            parts.append(left.pop())
+        if len(parts) > 1:
+            together = SeqStmt(tuple(parts))
+            promoted = self._straight_line(together)
+            if promoted is not together:
+                return [promoted]
+        return [self(part) for part in parts]
 
     def For(self, loop: For) -> Stmt:
         return self._loop(loop, [], [])
@@ -324,6 +342,10 @@ class _Promotion(StatementRewriter):
                 chosen.append(candidate)
                 free -= cost
         return chosen
+
+
+def _has_loop(stmt: Stmt) -> bool:
+    return any(isinstance(part, For) for part in statements(stmt))
 
 
 def _clash(location: Location, other: Location) -> bool:

@@ -38,17 +38,38 @@ def stream_stores(func: PrimFunc) -> PrimFunc:
 
     Raises:
         LoweringError: for an annotation that is neither a list of names nor a dictionary, for a
-            name of a buffer to which such a loop stores no vectors, and for a parallel loop.
+            name of a buffer to which no such loop stores vectors, and for a parallel loop.
     """
     if not any(
         isinstance(stmt, For) and NONTEMPORAL_STORES in stmt.annotations
         for stmt in statements(func.body)
     ):
         return func
-    return func.with_body(_Streaming()(func.body))
+    streaming = _Streaming()
+    body = streaming(func.body)
+    # What is left of a loop behind its whole tiles may have no whole vectors.
+    for name, loop in streaming.without_vectors.items():
+        if name not in streaming.names:
+            raise LoweringError(
+                f"{NONTEMPORAL_STORES}: loop {loop.loop_var.name} stores no whole vectors to "
+                f"a buffer {name!r}"
+            )
+    return func.with_body(body)
 
 
 class _Streaming(Rewriter):
+    """Puts attributes around annotated loops.
+
+    Attributes:
+        names: of buffers to which such loops store vectors.
+        without_vectors: loops that store none to the buffer of a name.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+        self.without_vectors: dict[str, For] = {}
+
     def For(self, loop: For) -> Stmt:
         if NONTEMPORAL_STORES not in loop.annotations:
             return loop.map_children(self)
@@ -58,10 +79,9 @@ class _Streaming(Rewriter):
         for name in names:
             stores = [*_vector_stores(loop, name)]
             if not stores:
-                raise LoweringError(
-                    f"{NONTEMPORAL_STORES}: loop {loop.loop_var.name} stores no whole vectors to "
-                    f"a buffer {name!r}"
-                )
+                self.without_vectors.setdefault(name, loop)
+                continue
+            self.names.add(name)
             memories = {store.buffer.data for store in stores}
             for memory in memories:
                 sizes = [_aligned_bytes(store) for store in stores if store.buffer.data is memory]
