@@ -398,6 +398,12 @@ RESIZING = {
     "places of maxima of volumes": lambda x: F.max_pool3d(x, 2, 1, 1, return_indices=True)[1],
     "places of maxima of sequences": lambda x: F.max_pool1d(x[0], 3, return_indices=True)[1],
     "places of adaptive maxima": lambda x: F.adaptive_max_pool2d(x, (4, 11), True)[1],
+    "places of uneven adaptive maxima": lambda x: F.adaptive_max_pool2d(x.round(), (3, 4), True)[1],
+    "places of adaptive maxima of volumes": lambda x: F.adaptive_max_pool3d(x, (1, 3, 4), True)[1],
+    "averages with a divisor": lambda x: F.avg_pool2d(x, 3, 2, 1, True, divisor_override=4),
+    "averages of volumes with a divisor": lambda x: F.avg_pool3d(
+        x[None], (1, 3, 2), (1, 2, 3), ceil_mode=True, divisor_override=5
+    ),
     "maxima put back": lambda x: F.max_unpool2d(
         *F.max_pool2d(x, 2, return_indices=True), 2, output_size=(8, 11)
     ),
