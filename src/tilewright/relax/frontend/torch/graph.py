@@ -37,6 +37,8 @@ CHECKS: Final = frozenset({
     "aten.sym_constrain_range", "aten.sym_constrain_range_for_size",
 })  # fmt: skip
 """What states conditions that hold for all inputs that the program was exported for."""
+ELEMENTS: Final = frozenset({"aten._local_scalar_dense", "aten.item"})
+"""What makes a number of an element of a tensor."""
 
 
 class Graph(Emitter):
@@ -125,9 +127,11 @@ class Graph(Emitter):
 
     def _require_conversion(self, node: torch.fx.Node) -> Converter | None:
         """What converts a call; None for numbers and checks, which need nothing."""
-        is_number = isinstance(node.meta.get("val"), (*SYMBOLIC, bool, int, float))
+        is_size = isinstance(node.meta.get("val"), (*SYMBOLIC, bool, int, float)) and (
+            str(node.target).rpartition(".")[0] not in ELEMENTS
+        )
         is_check = str(node.target).rpartition(".")[0] in CHECKS
-        if is_number or is_check or node.target is operator.getitem:
+        if is_size or is_check or node.target is operator.getitem:
             return None
         is_complex = any(has_complex(self.values.get(source)) for source in node.all_input_nodes)
         converter = converter_of(node.target, COMPLEX_CONVERTERS if is_complex else CONVERTERS)
@@ -172,8 +176,12 @@ class Graph(Emitter):
         """`value` with the shape that torch knows, where ours is not known to be the same."""
         if isinstance(fake, (list, tuple)) and isinstance(value, (list, tuple)):
             return [self._matched(*pair) for pair in zip(value, fake, strict=True)]
+        if isinstance(fake, SYMBOLIC):
+            self.sizes.define(fake, value)
         if not isinstance(fake, torch.Tensor) or not isinstance(value, RelaxExpr):
             return value
+        for size, extent in zip(fake.shape, value.struct_info.extents or (), strict=False):
+            self.sizes.define(size, extent)
         info, expected = value.struct_info, self.struct_info_of(fake)
         assert isinstance(info, TensorStructInfo)
         if info.dtype != expected.dtype or info.ndim not in (expected.ndim, -1):

@@ -164,7 +164,12 @@ def calls(program: torch.export.ExportedProgram) -> Iterator[torch.fx.Node]:
 
 def _is_decomposed_first(node: torch.fx.Node) -> bool:
     schema = getattr(node.target, "_schema", None)
-    return str(node.target) in INLINED or (schema is not None and schema.is_mutable)
+    is_vectorization = getattr(node.target, "__module__", "").startswith("torch._functorch")
+    return (
+        str(node.target) in INLINED
+        or is_vectorization  # of torch.vmap
+        or (schema is not None and schema.is_mutable)
+    )
 
 
 def _is_known(node: torch.fx.Node) -> bool:

@@ -14,6 +14,7 @@ from tilewright.relax.frontend.torch.operators import (
     products,
     reduction,
     scans,
+    sizes_from_data,
     slices,
     sorting,
 )
