@@ -56,7 +56,7 @@ def adaptive_pool3d(
 
 
 def places_of_adaptive_maxima(data: Tensor, output_size: Any, layout: str = "NCHW") -> Tensor:
-    """Where the first of the largest elements of each window of `adaptive_pool` is, or the first NaN.
+    """Where the first largest element of each window of `adaptive_pool` is, or the first NaN.
 
     The result has the dtype int64: row-major positions among the spatial elements of an image. The
     layout says how many spatial dimensions there are.

@@ -15,7 +15,6 @@ from tilewright.error import ArgumentValueError, TVMError
 from tilewright.ir.dtype import INT64
 from tilewright.ir.expr import Expr, IntImm
 from tilewright.ir.expr import Var as Size
-from tilewright.relax import op
 from tilewright.relax.block_builder import BlockBuilder
 from tilewright.relax.expr import Call, Constant, PrimValue, RelaxExpr, ShapeExpr, const
 from tilewright.relax.frontend.emitter import Emitter, number

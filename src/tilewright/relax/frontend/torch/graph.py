@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import operator
+from collections.abc import Sequence
 from typing import Any, Final
 
 import torch
@@ -47,10 +49,13 @@ class Graph(Emitter):
     Attributes:
         values: what each node of the program has become: expressions, numbers, or lists of these.
         node: the call that is being converted.
+        seed: of random numbers, an array without dimensions; None if there are none.
     """
 
-    def __init__(self, builder: BlockBuilder) -> None:
+    def __init__(self, builder: BlockBuilder, seed: RelaxExpr | None = None) -> None:
         super().__init__(builder)
+        self.seed = seed
+        self._streams = itertools.count()
         self.sizes = Sizes()
         self.values: dict[torch.fx.Node, Any] = {}
         self.problems = Problems(ADVICE)
@@ -87,6 +92,19 @@ class Graph(Emitter):
         """The dtype to which torch converts two operands before it compares them."""
         operands = [known(argument) for argument in self.node.args[:2]]
         return dtype_of(torch.result_type(*operands))
+
+    def random_stream(self, shape: Sequence[Any]) -> tuple[RelaxExpr, Sequence[Any], int]:
+        """The seed, `shape`, and a number that no other random call of the program has.
+
+        Raises:
+            UnsupportedError: if there is no seed.
+        """
+        if self.seed is None:
+            raise UnsupportedError(
+                "random numbers need a seed: give from_exported_program random_seed=0, or "
+                'random_seed="input" for a parameter. They are not those of torch.'
+            )
+        return self.seed, shape, next(self._streams)
 
     # --- the program ----------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from tilewright.relax.frontend.torch.operators import (
     layout,
     normalization,
     products,
+    random_numbers,
     reduction,
     scans,
     sizes_from_data,

@@ -44,8 +44,7 @@ def _without_masks(graph: Graph, indices: Sequence[Any]) -> list[Any]:
             result.append(index)
             continue
         places = places_of_nonzero(graph, index)
-        for dim in range(graph.rank_of(index)):
-            result.append(row(graph, places, dim))
+        result += [row(graph, places, dim) for dim in range(graph.rank_of(index))]
     return result
 
 
