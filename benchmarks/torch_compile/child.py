@@ -152,7 +152,7 @@ def measure(work: Work, request: Request, outcome: Outcome) -> None:
                 ours=ours_samples,
                 theirs=theirs,
                 error=outcome.error,
-            )  # fmt: skip
+            )
         )
 
 
