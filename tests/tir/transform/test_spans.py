@@ -14,7 +14,7 @@ from tilewright.schedule_rules.default import schedule_module
 from tilewright.tir import BufferStore, For, PrimFunc, decl_buffer
 from tilewright.tir.interpreter import interpret
 from tilewright.tir.stmt import nop
-from tilewright.tir.transform.analysis.accesses import Accesses
+from tilewright.tir.transform.analysis.accesses import MemoryReferences
 from tilewright.tir.transform.analysis.ranges import EnclosingScope
 from tilewright.tir.transform.machine import Machine
 
@@ -30,7 +30,7 @@ def row(buffer, begin, column=None, size=None, lanes=4):
 
 
 def are_apart(func, stores, condition=TRUE):
-    accesses, known = Accesses(), EnclosingScope(func)
+    accesses, known = MemoryReferences(), EnclosingScope(func)
     locations = [accesses(store).location for store in stores]
     with known.where(condition):
         return accesses.are_apart(locations, known)
@@ -70,7 +70,7 @@ def test_what_a_loop_counts_is_not_negative():
     n, j = int_var("n"), int_var("j")
     flat, func = function_of(8, n)
     rows = [row(flat, i * n + 8 * j + c) for i in range(3) for c in (0, 4)]
-    accesses, known = Accesses(), EnclosingScope(func)
+    accesses, known = MemoryReferences(), EnclosingScope(func)
     known.enter(For(j, const(0), n, 0, nop()))
     places = [accesses(store).location for store in rows]
     assert not accesses.are_apart(places, known)

@@ -7,13 +7,20 @@ from typing import Any, Final, NamedTuple
 
 from tilewright.arith.bounds import linear_bounds
 from tilewright.arith.linear import linear_form
-from tilewright.ir.convert import const
-from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
+from tilewright.ir.convert import as_expr, const
+from tilewright.ir.expr import Call, Expr, IntImm, Var, is_const_int
 from tilewright.ir.node import Node
 from tilewright.ir.structural import structural_equal
+from tilewright.tir.access import (
+    Access,
+    AccessKind,
+    Condition,
+    Surroundings,
+    collect_accesses,
+)
+from tilewright.tir.access.bounds import KnownBounds
 from tilewright.tir.analysis.access_table import region_text
-from tilewright.tir.analysis.access_walk import AccessWalk
-from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, Range
+from tilewright.tir.buffer import Buffer, BufferRegion, Range
 from tilewright.tir.expr import IterType
 from tilewright.tir.stmt import (
     Allocate,
@@ -21,11 +28,9 @@ from tilewright.tir.stmt import (
     Block,
     BlockRealize,
     BufferRealize,
-    BufferStore,
     LetStmt,
     Stmt,
 )
-from tilewright.tir.substitute import substitute
 
 ONE: Final = const(1)
 
@@ -58,7 +63,8 @@ def undeclared_access(body: Stmt) -> Undeclared | None:
     if isinstance(body, BlockRealize) and not body.block.iter_vars:
         body = body.block.body
     try:
-        _Checker().visit(body)
+        for realize, around in collect_accesses(body).blocks:
+            _Checker(realize, around, KnownBounds()).check()
     except _UndeclaredError as error:
         return error.found
     return None
@@ -76,104 +82,61 @@ class _UndeclaredError(Exception):
         self.found = Undeclared(node, rule)
 
 
-class _Around(NamedTuple):
-    """The innermost block around an access.
+class _Checker:
+    """Compares each access of a block with what it declares.
 
-    Attributes:
-        block: the block.
-        private: pointers to memory that lives inside of it.
-        views: of parts of memory from outside, with their sources.
+    Args:
+        realize: an instance of the block.
+        around: what is around it.
+        bounds: what is known of variables.
     """
 
-    block: Block
-    private: set[Var]
-    views: dict[Buffer, BufferRegion]
-
-
-class _Checker(AccessWalk):
-    """Compares each access with what the innermost block around it declares."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.around: _Around | None = None
-
-    def visit(self, node: Any) -> None:
-        if self.around is not None and node.__class__ in ALLOCATIONS:
-            self.around.private.add(pointer_of(node))
-        super().visit(node)
-
-    def BufferLoad(self, load: BufferLoad) -> None:
-        self.visit_children(load)
-        self._access(
-            load, load.buffer, [Range.from_min_extent(index, ONE) for index in load.indices], False
-        )
-
-    def BufferStore(self, store: BufferStore) -> None:
-        self.visit_children(store)
-        self._access(
-            store,
-            store.buffer,
-            [Range.from_min_extent(index, ONE) for index in store.indices],
-            True,
-        )
-
-    def BlockRealize(self, realize: BlockRealize) -> None:
-        for value in realize.iter_values:
-            self.visit(value)
-        self.visit(realize.predicate)
-        block, outer = realize.block, self.around
-        for region in (*block.reads, *block.writes):
+    def __init__(self, realize: BlockRealize, around: Surroundings, bounds: KnownBounds) -> None:
+        self.block, self._bounds = realize.block, bounds
+        for region in (*self.block.reads, *self.block.writes):
             _check_rank(realize, region.buffer, region.region)
-        if outer is not None:
-            self._nested(realize)
-        views = {match.buffer: match.source for match in block.match_buffers}
-        private = {buffer.data for buffer in block.alloc_buffers}
-        with self.instance(realize):
-            self.around = _Around(block, private, views)
-            self.visit(block)
-            self.around = outer
+        self.summary = collect_accesses(self.block, around.in_block(realize))
+        self.private = self.summary.allocated | self.summary.bound
 
-    def _nested(self, realize: BlockRealize) -> None:
-        """A nested block accesses what it declares."""
-        block = realize.block
-        iterators = (item.var for item in block.iter_vars)
-        values = dict(zip(iterators, realize.iter_values, strict=False))
-        with self.where((realize.predicate, False)):
-            for regions, is_write in ((block.reads, False), (block.writes, True)):
-                for region in regions:
-                    ranges = substitute(region, values).region
-                    self._access(realize, region.buffer, ranges, is_write)
+    def check(self) -> None:
+        """Check the block, and those in it."""
+        for access in self.summary.accesses:
+            if access.kind is not AccessKind.ADDRESS and not isinstance(access.node, Call):
+                extents = access.extents or [ONE] * len(access.indices)
+                ranges = list(map(Range.from_min_extent, access.indices, extents))
+                self._access(access, ranges)
+        for realize, around in self.summary.blocks:
+            _Checker(realize, around, self._bounds).check()
 
     # --- one access -------------------------------------------------------------------------
 
-    def _access(self, node: Node, buffer: Buffer, ranges: Sequence[Range], is_write: bool) -> None:
-        around = self.around
-        if around is None:
-            return
+    def _access(self, access: Access, ranges: Sequence[Range]) -> None:
+        block, node, buffer = self.block, access.node, access.buffer
         _check_rank(node, buffer, ranges)
-        if buffer.data in around.private:
+        if buffer.data in self.private or HIDES_ACCESSES in block.annotations:
             return
-        if HIDES_ACCESSES in around.block.annotations:
-            return
-        accessed = _in_source(buffer, ranges, around.views)
+        views = self.summary.views
+        accessed = _in_source(buffer, ranges, views)
         if accessed is None:
             return
         view, indices = buffer, ranges
         buffer, ranges = accessed
-        if buffer.data in around.private:
+        if buffer.data in self.private:
             return
-        block = around.block
-        declared = block.writes if is_write else block.reads
-        if not is_write and _updates(block):
+        self.facts = self._bounds.at(access.around)
+        declared = block.writes if access.is_write else block.reads
+        if not access.is_write and _updates(block):
             declared = (*declared, *block.writes)
         regions = [region for region in declared if region.buffer is buffer]
         if any(self._covers(region, ranges) for region in regions):
             return
-        others = (*around.views, *(region.buffer for region in declared))
+        others = (*views, *(region.buffer for region in declared))
         if not regions and any(other.data is buffer.data for other in others):
             return  # through another buffer on the same memory
-        with self.where(*(_inside(view, indices) if view is not buffer else ())):
-            self._question(node, BufferRegion(buffer, tuple(ranges)), regions, is_write)
+        inside = _inside(view, indices) if view is not buffer else ()
+        definitions, conditions, is_certain = access.around
+        around = Surroundings(definitions, (*conditions, *inside), is_certain)
+        self._question(access, around, BufferRegion(buffer, tuple(ranges)), regions)
 
     def _covers(self, region: BufferRegion, ranges: Sequence[Range]) -> bool:
         """Whether a region has all of an access, as far as shows quickly."""
@@ -197,27 +160,25 @@ class _Checker(AccessWalk):
         )
 
     def _question(
-        self, node: Node, accessed: BufferRegion, regions: Sequence[BufferRegion], is_write: bool
+        self,
+        access: Access,
+        around: Surroundings,
+        accessed: BufferRegion,
+        regions: Sequence[BufferRegion],
     ) -> None:
         from tilewright.tir.analysis.elements_outside import element_missing
 
-        assert self.around is not None
         buffer = accessed.buffer
-        found = element_missing(
-            self,
-            _box(accessed),
-            [_box(region) for region in regions],
-            buffer.shape,
-        )
+        found = element_missing(around, _box(accessed), list(map(_box, regions)), buffer.shape)
         if found is None:
             return
-        block = self.around.block
-        verb = "writes" if is_write else "reads"
-        declared = ", ".join(map(region_text, block.writes if is_write else block.reads))
+        block = self.block
+        verb = "writes" if access.is_write else "reads"
+        declared = ", ".join(map(region_text, block.writes if access.is_write else block.reads))
         element = f"{buffer.name}[{', '.join(map(str, found.element))}]"
         where = f" at {found.where}" if found.where else ""
         raise _UndeclaredError(
-            node,
+            access.node,
             f"block {block.name_hint} {verb} {region_text(accessed)}, which T.{verb}"
             f"({declared}) does not cover: {element}{where}",
         )
@@ -247,11 +208,11 @@ def _in_source(
     return buffer, ranges
 
 
-def _inside(view: Buffer, ranges: Sequence[Range]) -> Iterator[tuple[Expr, bool]]:
+def _inside(view: Buffer, ranges: Sequence[Range]) -> Iterator[Condition]:
     """The conditions that elements are inside of a view, which is all that it may access."""
     for item, size in zip(ranges, view.shape, strict=True):
-        yield item.min >= 0, False
-        yield item.min + item.extent <= size, False
+        yield Condition(as_expr(item.min >= 0))
+        yield Condition(as_expr(item.min + item.extent <= size))
 
 
 def _box(region: BufferRegion) -> list[tuple[Expr, Expr]]:

@@ -6,12 +6,15 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from tilewright.ir.expr import Expr
-from tilewright.tir.analysis.access_walk import AccessWalk, mentions_data
+from tilewright.ir.expr import Call, Expr, Let, Var
+from tilewright.ir.node import Node
+from tilewright.tir.access import Iteration, Surroundings, iterations_of
 from tilewright.tir.analysis.dependence.affine import Affine
 from tilewright.tir.analysis.dependence.example import sample_point, shown_sizes
 from tilewright.tir.analysis.dependence.solver import answers, limited, read_set
 from tilewright.tir.analysis.dependence.violation import NotProved
+from tilewright.tir.buffer import BufferLoad
+from tilewright.tir.stmt import LetStmt
 
 Interval = tuple[Expr, Expr]
 """The first value, and the number of values."""
@@ -44,15 +47,15 @@ class Outside(NamedTuple):
         return ", ".join(f"{name}={value}" for name, value in values.items())
 
 
-def element_beyond(walk: AccessWalk, accessed: Box, shape: Sequence[Expr]) -> Outside | None:
+def element_beyond(around: Surroundings, accessed: Box, shape: Sequence[Expr]) -> Outside | None:
     """An iteration that accesses a buffer outside of its shape, if there is one for certain.
 
     Where sizes are symbolic there must be one for all sizes with which the access runs at all. What
     is not affine, or depends on data, is not certain.
     """
-    if not walk.is_certain:
+    if not around.is_certain:
         return None
-    question = _Question(walk)
+    question = _Question(around)
     if not question.runs_exactly():
         return None
     limits = [(None, extent) for extent in shape]
@@ -61,7 +64,7 @@ def element_beyond(walk: AccessWalk, accessed: Box, shape: Sequence[Expr]) -> Ou
 
 
 def element_missing(
-    walk: AccessWalk, accessed: Box, declared: Sequence[Box], shape: Sequence[Expr]
+    around: Surroundings, accessed: Box, declared: Sequence[Box], shape: Sequence[Expr]
 ) -> Outside | None:
     """An element of a buffer that may be accessed and that no declared box has.
 
@@ -70,12 +73,12 @@ def element_missing(
     caller may keep away.
 
     Args:
-        walk: at the access.
+        around: the access.
         accessed: the elements that are accessed.
         declared: the boxes.
         shape: of the buffer; elements outside of it do not count.
     """
-    question = _Question(walk)
+    question = _Question(around)
     if not question.may_run():
         return None
     found = _answer(question, accessed, declared, shape)
@@ -85,10 +88,15 @@ def element_missing(
 class _Question:
     """The iterations that run, as text for isl, and what is to be found among them."""
 
-    def __init__(self, walk: AccessWalk) -> None:
-        self.walk = walk
-        scope: dict[Any, Any] = dict(walk.values)
-        scope.update({item.var: item.name for item in walk.iterations})
+    def __init__(self, around: Surroundings) -> None:
+        self.around = around
+        runs = (item for node in around.definitions for item in iterations_of(node))
+        self.iterations = {f"d{number}": item for number, item in enumerate(runs)}
+        self.values = {
+            node.var: node.value for node in around.definitions if isinstance(node, (LetStmt, Let))
+        }
+        scope: dict[Var, Any] = dict(self.values)
+        scope.update((item.var, name) for name, item in self.iterations.items())
         self.affine = Affine(scope)
         self.conditions: list[str] = []
         self.vague: list[str] = []
@@ -97,13 +105,13 @@ class _Question:
     def runs_exactly(self) -> bool:
         """Add all that decides whether the access runs; false if something is not affine."""
         affine = self.affine
-        for item in self.walk.iterations:
-            self._domain(item)
+        for name, item in self.iterations.items():
+            self._domain(name, item)
             if item.binding is not None:
-                self.conditions.append(f"{item.name} = {affine.text(item.binding)}")
+                self.conditions.append(f"{name} = {affine.text(item.binding)}")
             if not affine.exact:
                 return False
-        for condition, negated in self.walk.conditions:
+        for condition, negated, _ in self.around.conditions:
             self.conditions.append(affine.formula(condition, negated))
             if not affine.exact:
                 return False
@@ -112,32 +120,31 @@ class _Question:
     def may_run(self) -> bool:
         """Add what is known of when the access runs; false if a condition is not understood."""
         affine = self.affine
-        for item in self.walk.iterations:
+        for name, item in self.iterations.items():
             affine.exact = True
-            self._domain(item)
+            self._domain(name, item)
             if not affine.exact:
-                self.vague.append(item.name)
+                self.vague.append(name)
             if item.binding is not None:
                 affine.exact = True
                 value = affine.text(item.binding)
                 if affine.exact:
-                    self.conditions.append(f"{item.name} = {value}")
-        for condition, negated in self.walk.conditions:
+                    self.conditions.append(f"{name} = {value}")
+        for condition, negated, _ in self.around.conditions:
             affine.exact = True
             self.conditions.append(affine.formula(condition, negated))
             if not affine.exact and not self._mentions_data(condition):
                 return False
         return True
 
-    def _domain(self, item: Any) -> None:
+    def _domain(self, name: str, item: Iteration) -> None:
         low, extent = self.affine.text(item.low), self.affine.text(item.extent)
-        self.conditions.append(f"{low} <= {item.name} < {low} + {extent}")
+        self.conditions.append(f"{low} <= {name} < {low} + {extent}")
 
     def _mentions_data(self, condition: Any) -> bool:
-        values = self.walk.values
-        if condition in values:
-            return self._mentions_data(values[condition])
-        return mentions_data(condition) or any(map(self._mentions_data, condition.children()))
+        if condition in self.values:
+            return self._mentions_data(self.values[condition])
+        return _mentions_data(condition) or any(map(self._mentions_data, condition.children()))
 
     def text(self, expr: Expr) -> str | None:
         """An expression; None if it is not affine."""
@@ -180,7 +187,7 @@ def _answer(
     shape: Sequence[Expr] | None,
 ) -> Outside | None:
     """An element outside of all boxes, and inside of `shape` if there is one."""
-    names = [item.name for item in question.walk.iterations]
+    names = list(question.iterations)
     known = question.element(accessed)
     names += [f"x{number}" for number in range(len(known))]
     running = list(question.conditions)
@@ -202,10 +209,10 @@ def _answer(
                 return None
         sample = sample_point(found)
     values = sample.first
-    count = len(question.walk.iterations)
+    count = len(question.iterations)
     loops = {
         item.var.name: value
-        for item, value in zip(question.walk.iterations, values, strict=False)
+        for item, value in zip(question.iterations.values(), values, strict=False)
         if item.binding is None
     }
     return Outside(tuple(values[count:]), loops, shown_sizes(sample.sizes))
@@ -214,3 +221,15 @@ def _answer(
 def _read(affine: Affine, points: str) -> Any:
     parameters = f"[{', '.join(affine.parameters)}] -> " if affine.parameters else ""
     return read_set(f"{parameters}{{ {points} }}")
+
+
+def _mentions_data(condition: Node) -> bool:
+    """Whether a condition depends on what is in memory, or on what a call gives."""
+    if isinstance(condition, BufferLoad):
+        return True
+    if isinstance(condition, Call) and getattr(condition.op, "name", "") not in _PURE:
+        return True
+    return any(map(_mentions_data, condition.children()))
+
+
+_PURE: Final = ("tir.likely", "tir.if_then_else")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import linecache
 from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import Any, Final
+from typing import Final
 
 from tilewright.arith.bounds import bounds_of, linear_bounds
 from tilewright.arith.facts import Facts
@@ -19,10 +19,17 @@ from tilewright.ir.module import IRModule
 from tilewright.ir.node import Node, Span
 from tilewright.ir.recursion import deep_recursion
 from tilewright.ir.structural import structural_equal
-from tilewright.tir.analysis.access_walk import AccessWalk
+from tilewright.tir.access import (
+    ANYWHERE,
+    AccessKind,
+    Surroundings,
+    collect_accesses,
+    iterations_of,
+)
+from tilewright.tir.access.bounds import KnownBounds
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.stmt import Block, BlockRealize, BufferStore, Stmt
+from tilewright.tir.stmt import BlockRealize, BufferStore, Stmt
 
 ZERO: Final = const(0)
 ONE: Final = const(1)
@@ -38,59 +45,52 @@ def check_bounds(func_or_mod: PrimFunc | IRModule) -> None:
         BoundsError: with the access, the iteration, and the place in the source if it is known.
     """
     if isinstance(func_or_mod, PrimFunc):
-        _Checker(func_or_mod.global_symbol or "main").visit(func_or_mod.body)
+        _Checker(func_or_mod, func_or_mod.global_symbol or "main").check()
         return
     for var, function in func_or_mod.functions.items():
         if isinstance(function, PrimFunc):
-            _Checker(var.name_hint).visit(function.body)
+            _Checker(function, var.name_hint).check()
 
 
-class _Checker(AccessWalk):
+class _Checker:
     """Looks at each index of a function."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__()
-        self.name = name
-        self.span: Span | None = None
+    def __init__(self, function: PrimFunc, name: str) -> None:
+        self.function, self.name = function, name
+        self._bounds = KnownBounds()
+        self._node: Node = function.body
+        """What is looked at."""
+        self._around = ANYWHERE
 
-    def visit(self, node: Any) -> None:
-        if isinstance(node, Stmt) and node.span is not None:
-            before, self.span = self.span, node.span
-            super().visit(node)
-            self.span = before
-        else:
-            super().visit(node)
+    def check(self) -> None:
+        """Look at all of it.
 
-    def BufferLoad(self, load: BufferLoad) -> None:
-        self.visit_children(load)
-        if load.predicate is None:
-            self._access(load.buffer, load.indices, "read")
-
-    def BufferStore(self, store: BufferStore) -> None:
-        self.visit_children(store)
-        if store.predicate is None:
-            self._access(store.buffer, store.indices, "written")
-
-    def BlockRealize(self, realize: BlockRealize) -> None:
-        for value in realize.iter_values:
-            self.visit(value)
-        self.visit(realize.predicate)
-        with self.where((realize.predicate, False)):
+        Raises:
+            BoundsError: for an access outside of its buffer.
+        """
+        summary = collect_accesses(self.function.body, enter_blocks=True)
+        for access in summary.accesses:
+            node = access.node
+            if access.kind is AccessKind.ADDRESS or access.buffer.buffer_type:
+                continue  # the address one past the end is a legal one
+            if isinstance(node, (BufferLoad, BufferStore)) and node.predicate is None:
+                self._look_at(node, access.around)
+                verb = "written" if access.is_write else "read"
+                self._box(access.buffer, [(index, ONE) for index in access.indices], verb, None)
+        for realize, around in summary.blocks:
+            self._look_at(realize, around.in_block(realize))
+            for match in realize.block.match_buffers:
+                source = match.source
+                box = [(item.min, item.extent) for item in source.region]
+                self._box(source.buffer, box, "matched", source)
+            self._look_at(realize, around._replace(conditions=self._around.conditions))
             self._bindings(realize)
-        with self.instance(realize):
-            self.visit(realize.block)
 
-    def Block(self, block: Block) -> None:
-        for match in block.match_buffers:
-            source = match.source
-            self._box(source.buffer, [(r.min, r.extent) for r in source.region], "matched", source)
-        super().Block(block)
+    def _look_at(self, node: Node, around: Surroundings) -> None:
+        self._node, self._around = node, around
+        self.facts = self._bounds.at(around)
 
     # --- checks -----------------------------------------------------------------------------
-
-    def _access(self, buffer: Buffer, indices: Sequence[Expr], verb: str) -> None:
-        if not buffer.buffer_type:
-            self._box(buffer, [(index, ONE) for index in indices], verb, None)
 
     def _box(
         self,
@@ -108,7 +108,7 @@ class _Checker(AccessWalk):
             return
         from tilewright.tir.analysis.elements_outside import element_beyond
 
-        found = element_beyond(self, box, buffer.shape)
+        found = element_beyond(self._around, box, buffer.shape)
         if found is None:
             return
         shape = ", ".join(map(str, buffer.shape)) + ("," if len(box) == 1 else "")
@@ -129,7 +129,8 @@ class _Checker(AccessWalk):
             and (item.extent is size or structural_equal(item.extent, size))
             and isinstance(item.low, IntImm)
             and item.low.value == 0
-            for item in self.iterations
+            for node in self._around.definitions
+            for item in iterations_of(node)
         )
 
     def _are_guarded(self, intervals: Sequence[tuple[Expr, Expr, Expr]]) -> bool:
@@ -137,7 +138,7 @@ class _Checker(AccessWalk):
         simplifier = Simplifier()
         simplifier.facts = self.facts
         with ExitStack() as stack:
-            for condition, negated in self.conditions:
+            for condition, negated, _ in self._around.conditions:
                 if not negated and condition.__class__ is not IntImm:
                     stack.enter_context(assuming(simplifier, condition))
             return simplifier.facts is not self.facts and all(
@@ -166,7 +167,7 @@ class _Checker(AccessWalk):
                 continue
             from tilewright.tir.analysis.elements_outside import element_beyond
 
-            found = element_beyond(self, [(value - low, ONE)], [extent])
+            found = element_beyond(self._around, [(value - low, ONE)], [extent])
             if found is not None:
                 number = found.element[0]
                 domain = f"{item.dom.extent}"
@@ -183,9 +184,23 @@ class _Checker(AccessWalk):
     def _refuse(self, rule: str, element: str, where: str) -> None:
         example = f": {element} at {where}" if where else f": {element}"
         message = f"{self.name}: {rule}{example}"
-        if self.span is not None:
-            line = linecache.getline(self.span.filename, self.span.line).strip()
-            message += f"\n --> {self.span}" + (f"\n  | {line}" if line else "")
+        span = _span_of(self._node, self.function.body)
+        if span is not None:
+            line = linecache.getline(span.filename, span.line).strip()
+            message += f"\n --> {span}" + (f"\n  | {line}" if line else "")
         error = BoundsError(message)
-        error.span = self.span
+        error.span = span
         raise error
+
+
+def _span_of(node: Node, root: Node) -> Span | None:
+    """The place in the source of the innermost statement around a node of a function."""
+    stack: list[tuple[Node, Span | None]] = [(root, None)]
+    while stack:
+        found, span = stack.pop()
+        if isinstance(found, Stmt) and found.span is not None:
+            span = found.span
+        if found is node:
+            return span
+        stack += [(child, span) for child in found.children()]
+    return None

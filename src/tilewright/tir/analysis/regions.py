@@ -8,10 +8,6 @@ ordered or an index depends on data.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from types import MappingProxyType
-from typing import Final
-
 from tilewright.arith import Analyzer
 from tilewright.arith.interval import EVERYTHING, IntervalEvaluator, IntervalSet, constant_range
 from tilewright.arith.linear import constant_difference
@@ -20,25 +16,12 @@ from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import PointerType
 from tilewright.ir.expr import Expr, IntImm, Let, Var
 from tilewright.ir.node import Node
-from tilewright.ir.rewrite import Visitor
 from tilewright.ir.structural import structural_equal
+from tilewright.tir.access import Access, Definition, Surroundings, collect_accesses
 from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, Range
 from tilewright.tir.expr import IterType
-from tilewright.tir.stmt import (
-    Allocate,
-    AllocateConst,
-    Block,
-    BlockRealize,
-    BufferRealize,
-    BufferStore,
-    DeclBuffer,
-    For,
-    LetStmt,
-    Prefetch,
-)
+from tilewright.tir.stmt import Block, BlockRealize, For, LetStmt
 from tilewright.tir.substitute import substitute, variables_of
-
-NOTHING: Final[Mapping[Var, Expr]] = MappingProxyType({})
 
 Interval = tuple[Expr, Expr]
 """The smallest and the largest value."""
@@ -58,13 +41,8 @@ def infer_block_regions(
     Raises:
         DiagnosticError: if the body uses the pointer of a buffer, so that nothing is known.
     """
-    collector = _Collector()
-    for iter_var in block.iter_vars:
-        if iter_var.dom is not None:
-            collector.analyzer.bind(iter_var.var, iter_var.dom)
-    collector.Block(block)
-    writes = collector.regions(collector.written)
-    reads = collector.regions(collector.read)
+    found = _Boxes(block)
+    writes, reads = found.regions(found.written), found.regions(found.read)
     if block.init is not None:
         updated = {region.buffer: region for region in writes}
         reads = [r for r in reads if not _is_within(r, updated.get(r.buffer))]
@@ -85,138 +63,84 @@ def _is_within(region: BufferRegion, other: BufferRegion | None) -> bool:
     return True
 
 
-class _Collector(Visitor):
-    """Collects the accesses below a block."""
+class _Boxes:
+    """The boxes that a block accesses.
 
-    def __init__(self) -> None:
+    Attributes:
+        read: what is read of each buffer.
+        written: what is written.
+    """
+
+    def __init__(self, block: Block) -> None:
         self.read: dict[Buffer, list[Box]] = {}
         self.written: dict[Buffer, list[Box]] = {}
         self.loops: dict[Var, IntervalSet] = {}
         self.values: dict[Var, Expr] = {}
-        self.inside: set[Var] = set()
-        """Pointers to memory that lives inside of the block."""
-        self.views: dict[Buffer, BufferRegion] = {}
         self.analyzer = Analyzer()
+        for iter_var in block.iter_vars:
+            if iter_var.dom is not None:
+                self.analyzer.bind(iter_var.var, iter_var.dom)
         self.evaluator: IntervalEvaluator | None = None
         """Knows the loops so far."""
+        self._known: dict[Var, Definition] = {}
+        summary = collect_accesses(block)
+        self.views = summary.views
+        self.inside = summary.allocated | {view.data for view in self.views}
+        """Pointers to memory that lives inside of the block, or that is told by views."""
+        self.inside.update(var for var in summary.bound if var.dtype.is_handle)
+        for use in summary.pointers:
+            self._check_pointer(use.pointer)
+        for access in summary.accesses:
+            self._learn(access.around)
+            self._add(access)
 
-    def Block(self, block: Block) -> None:
-        self.inside.update(buffer.data for buffer in block.alloc_buffers)
-        for match in block.match_buffers:
-            self.views[match.buffer] = match.source
-            self.inside.add(match.buffer.data)
-        if block.init is not None:
-            self.visit(block.init)
-        self.visit(block.body)
-
-    def For(self, loop: For) -> None:
-        self.visit(loop.min)
-        self.visit(loop.extent)
-        values = self._range(Range.from_min_extent(loop.min, loop.extent))
-        self.loops[loop.loop_var] = EVERYTHING if values is None else IntervalSet(*values)
-        self.evaluator = None
-        self.visit(loop.body)
-
-    def LetStmt(self, let: LetStmt | Let) -> None:
-        self.visit(let.value)
-        if let.var.dtype.is_handle:
-            self.inside.add(let.var)
-        self.values[let.var] = substitute(let.value, self.values)
-        self.visit(let.body)
-
-    Let = LetStmt
-
-    def Allocate(self, stmt: Allocate | AllocateConst) -> None:
-        self.inside.add(stmt.buffer_var)
-        self.visit(stmt.body)
-
-    AllocateConst = Allocate
-
-    def DeclBuffer(self, stmt: DeclBuffer | BufferRealize) -> None:
-        if isinstance(stmt, BufferRealize):
-            self.inside.add(stmt.buffer.data)
-        self.visit(stmt.body)
-
-    BufferRealize = DeclBuffer
-
-    def BufferStore(self, store: BufferStore) -> None:
-        self.access(self.written, store.buffer, store.indices)
-        self.visit(store.value)
-        for index in store.indices:
-            self.visit(index)
-
-    def BufferLoad(self, load: BufferLoad) -> None:
-        self.access(self.read, load.buffer, load.indices)
-        for index in load.indices:
-            self.visit(index)
-
-    def BlockRealize(self, realize: BlockRealize) -> None:
-        """A nested block accesses what its own regions say.
-
-        One that goes on with a reduction which began further outside reads what it updates, too.
-        """
-        block = realize.block
-        for item in (*realize.iter_values, realize.predicate):
-            self.visit(item)
-        iterators = (iter_var.var for iter_var in block.iter_vars)
-        values = dict(zip(iterators, realize.iter_values, strict=False))
-        updated = block.writes if self._begins_outside(realize) else ()
-        for region in (*block.reads, *updated):
-            self.region(self.read, region, values)
-        for region in block.writes:
-            self.region(self.written, region, values)
-
-    def _begins_outside(self, realize: BlockRealize) -> bool:
-        """Whether a block reduces over more than the loops here, so that it may not begin here."""
-        return realize.block.init is not None and any(
-            iter_var.iter_type is IterType.COMM_REDUCE
-            and any(var not in self.loops for var in variables_of(value))
-            for iter_var, value in zip(realize.block.iter_vars, realize.iter_values, strict=False)
-        )
-
-    def region(
-        self,
-        accesses: dict[Buffer, list[Box]],
-        region: BufferRegion,
-        values: Mapping[Var, Expr] = NOTHING,
-    ) -> None:
-        """Add a region, `values` put in for variables."""
-        box = tuple(self._range(item, values) for item in region.region)
-        self.add(accesses, region.buffer, box)
-
-    def access(
-        self, accesses: dict[Buffer, list[Box]], buffer: Buffer, indices: Iterable[Expr]
-    ) -> None:
-        self.add(accesses, buffer, tuple(self.interval(index) for index in indices))
-
-    def add(self, accesses: dict[Buffer, list[Box]], buffer: Buffer, box: Box) -> None:
-        view = self.views.get(buffer)
-        if view is not None:
-            self.region(accesses, view)
-        elif buffer.data not in self.inside:
-            accesses.setdefault(buffer, []).append(box)
-
-    def Prefetch(self, stmt: Prefetch) -> None:
-        """A hint, which accesses nothing."""
-
-    def Var(self, var: Var) -> None:
-        if isinstance(var.type_annotation, PointerType) and var not in self.inside:
+    def _check_pointer(self, pointer: Var) -> None:
+        if isinstance(pointer.type_annotation, PointerType) and pointer not in self.inside:
             raise DiagnosticError(
                 f"what the block reads and writes cannot be inferred, because it uses the pointer "
-                f"`{var.name}`: write T.reads(...) and T.writes(...)"
+                f"`{pointer.name}`: write T.reads(...) and T.writes(...)"
             )
+
+    def _learn(self, around: Surroundings) -> None:
+        """Note the values of variables that are defined around."""
+        for node in around.definitions:
+            if isinstance(node, For) and self._is_new(node.loop_var, node):
+                values = self._range(node.min, node.extent)
+                self.loops[node.loop_var] = EVERYTHING if values is None else IntervalSet(*values)
+                self.evaluator = None
+            elif isinstance(node, (LetStmt, Let)) and self._is_new(node.var, node):
+                self.values[node.var] = substitute(node.value, self.values)
+
+    def _is_new(self, var: Var, node: Definition) -> bool:
+        known, self._known[var] = self._known.get(var), node
+        return known is not node
+
+    def _add(self, access: Access) -> None:
+        view, buffer = self.views.get(access.buffer), access.buffer
+        if view is not None:
+            buffer, box = view.buffer, tuple(self._range(r.min, r.extent) for r in view.region)
+        elif access.extents is not None:
+            box = tuple(map(self._range, access.indices, access.extents))
+        else:
+            box = tuple(map(self.interval, access.indices))
+        if buffer.data in self.inside:
+            return
+        if access.is_write:
+            self.written.setdefault(buffer, []).append(box)
+        if not access.is_write or _begins_outside(access):
+            self.read.setdefault(buffer, []).append(box)
 
     # --- intervals --------------------------------------------------------------------------
 
-    def _range(self, item: Range, values: Mapping[Var, Expr] = NOTHING) -> Interval | None:
-        known = constant_range(item.min, item.extent)
+    def _range(self, low: Expr, extent: Expr) -> Interval | None:
+        known = constant_range(low, extent)
         if known is not None:
             return known  # type: ignore[return-value]
-        low = self.interval(substitute(item.min, values))
-        if isinstance(item.extent, IntImm) and item.extent.value == 1:
-            return low
-        size = self.interval(substitute(item.extent, values))
-        return None if low is None or size is None else (low[0], low[1] + size[1] - 1)
+        first = self.interval(low)
+        if isinstance(extent, IntImm) and extent.value == 1:
+            return first
+        size = self.interval(extent)
+        return None if first is None or size is None else (first[0], first[1] + size[1] - 1)
 
     def interval(self, expr: Expr) -> Interval | None:
         """The values of an index while the loops inside of the block run; None if unknown."""
@@ -286,3 +210,19 @@ class _Collector(Visitor):
         size = constant_difference(high, low)
         found = simplify(high - low + 1) if size is None else const(size + 1, low.dtype)
         return Range.from_min_extent(simplify(cast(found.dtype, low)), found)
+
+
+def _begins_outside(access: Access) -> bool:
+    """Whether a block goes on with a reduction over more than the loops here.
+
+    It reads what it updates, as it may not begin here.
+    """
+    realize = access.node
+    if not isinstance(realize, BlockRealize):
+        return access.is_atomic
+    inside = {loop.loop_var for loop in access.around.loops}
+    return realize.block.init is not None and any(
+        iter_var.iter_type is IterType.COMM_REDUCE
+        and any(var not in inside for var in variables_of(value))
+        for iter_var, value in zip(realize.block.iter_vars, realize.iter_values, strict=False)
+    )

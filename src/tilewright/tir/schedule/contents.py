@@ -12,7 +12,7 @@ from tilewright.ir.cache import LRUCache
 from tilewright.ir.expr import Expr, IntImm, Let, Var
 from tilewright.ir.node import Node
 from tilewright.ir.rewrite import walk
-from tilewright.tir.analysis.access_walk import assumed_condition
+from tilewright.tir.access import assumed_condition
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import (

@@ -25,9 +25,9 @@ from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import BufferStore, For, SeqStmt, Stmt, seq
 from tilewright.tir.transform.analysis.accesses import (
-    Accesses,
     Location,
     LoopSummary,
+    MemoryReferences,
     all_disjoint,
     summarize,
 )
@@ -79,7 +79,7 @@ class Update(NamedTuple):
 class _Accumulation(StatementRewriter):
     def __init__(self, aliases: Aliases, vector_bits: int, free: int) -> None:
         self._aliases, self._vector_bits, self._free = aliases, vector_bits, free
-        self._accesses = Accesses()
+        self._accesses = MemoryReferences()
 
     def SeqStmt(self, stmt: SeqStmt) -> Stmt:
         return resequenced(stmt, self._sequence(stmt.seq))

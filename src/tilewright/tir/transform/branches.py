@@ -46,7 +46,7 @@ from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import BufferStore, For, IfThenElse, SeqStmt, Stmt, seq
-from tilewright.tir.transform.analysis.accesses import Accesses, Location, is_opaque
+from tilewright.tir.transform.analysis.accesses import Location, MemoryReferences, is_opaque
 from tilewright.tir.transform.analysis.affine import Key
 from tilewright.tir.transform.analysis.memory_uses import Aliases
 from tilewright.tir.transform.analysis.ranges import EnclosingScope, conjuncts
@@ -127,7 +127,7 @@ class _Grouping(StatementRewriter):
     def __init__(self, func: PrimFunc) -> None:
         self._aliases = Aliases(func)
         self._scope = EnclosingScope(func)
-        self._accesses = Accesses()
+        self._accesses = MemoryReferences()
 
     def For(self, loop: For) -> Stmt:
         self._scope.enter(loop)

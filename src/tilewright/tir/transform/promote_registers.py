@@ -38,9 +38,9 @@ from tilewright.tir.stmt import (
     seq,
 )
 from tilewright.tir.transform.analysis.accesses import (
-    Access,
-    Accesses,
     Location,
+    MemoryReference,
+    MemoryReferences,
     When,
     accesses_in,
     is_opaque,
@@ -77,7 +77,7 @@ def promote_registers(
         vector_bits: width of a vector register; wider vectors take several.
         vector_registers: how many there are. Where an update needs more, only the first are used.
     """
-    accesses = Accesses()
+    accesses = MemoryReferences()
     promotion = _Promotion(
         func, vector_bits, vector_registers, accesses, indexed_memory(func.body, accesses)
     )
@@ -90,7 +90,7 @@ class _Promotion(StatementRewriter):
         func: PrimFunc,
         vector_bits: int,
         vector_registers: int,
-        accesses: Accesses,
+        accesses: MemoryReferences,
         indexed: set[Var],
     ) -> None:
         self._aliases = Aliases(func)
@@ -288,7 +288,7 @@ class _Promotion(StatementRewriter):
             return []
         summary.bound.add(loop.loop_var)
         innermost = not any(isinstance(stmt, For) for stmt in statements(loop.body))
-        by_memory: dict[Var, list[tuple[Access, When]]] = {}
+        by_memory: dict[Var, list[tuple[MemoryReference, When]]] = {}
         for item in summary.accesses:
             by_memory.setdefault(item[0].node.buffer.data, []).append(item)
         written = {data for data, items in by_memory.items() if any(t.is_store for t, _ in items)}
@@ -305,7 +305,7 @@ class _Promotion(StatementRewriter):
     def _are_apart(self, locations: Iterable[Location]) -> bool:
         return self._accesses.are_apart(locations, self._scope)
 
-    def _is_register(self, data: Var, items: Sequence[tuple[Access, When]]) -> bool:
+    def _is_register(self, data: Var, items: Sequence[tuple[MemoryReference, When]]) -> bool:
         """Whether it is memory of scope ``local`` at constant indices: registers already."""
         return items[0][0].node.buffer.scope() == "local" and data not in self._indexed
 

@@ -10,14 +10,15 @@ exp(C[i])``).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from tilewright.ir.expr import Call, Expr, IntImm, Var, is_const_int
 from tilewright.ir.node import Node
+from tilewright.tir.access import collect_accesses
 from tilewright.tir.buffer import Buffer, BufferLoad, storage_scope
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.stmt import Allocate, AttrStmt, BufferStore, For, ForKind, SeqStmt, Stmt, While
+from tilewright.tir.stmt import Allocate, AttrStmt, BufferStore, For, ForKind, SeqStmt, Stmt
 from tilewright.tir.substitute import BufferRewriter
 from tilewright.tir.transform.analysis.affine import affine
 from tilewright.tir.transform.analysis.ranges import Ranges
@@ -183,62 +184,43 @@ def _mentions(root: Node) -> Iterator[tuple[Var, bool]]:
         stack.extend(node.children())
 
 
-class _Access(NamedTuple):
-    """A load or store, the loops around it, and the store that it is a part of."""
-
-    node: BufferLoad | BufferStore
-    loops: tuple[For, ...]
-    store: BufferStore | None
-
-
 def _works_in_place(stmt: Stmt, old: Allocate, new: Allocate, ranges: Ranges) -> bool:
     """Whether the only store to `new` reads `old` at its own position only, which no other
     instance accesses."""
-    accesses: list[_Access] = []
-    if not _accesses(stmt, {old.buffer_var, new.buffer_var}, (), None, accesses):
+    pointers = (old.buffer_var, new.buffer_var)
+    accesses = [a for a in collect_accesses(stmt).accesses if a.memory in pointers]
+    if not all(a.around.is_certain and _are_in_order(a.around.loops) for a in accesses):
         return False
-    stores = [a for a in accesses if isinstance(a.node, BufferStore)]
-    if len(stores) != 1 or stores[0].node.buffer.data is not new.buffer_var:
+    stores = [access for access in accesses if access.is_write]
+    if len(stores) != 1 or stores[0].memory is not new.buffer_var:
         return False
-    target, loops, _ = stores[0]
-    place = _position(target)
+    target = stores[0]
+    place = _position(target.node)
     for access in accesses:
-        if access.node is target:
+        if access is target:
             continue
-        if access.node.buffer.data is new.buffer_var or access.store is not target:
+        if access.memory is new.buffer_var or access.store is not target.node:
             return False
         other = _position(access.node)
         if place is None or other is None or affine(place) != affine(other):
             return False
     if place is None:
         return False
-    for loop in loops:
+    for loop in target.around.loops:
         ranges.bind(loop.loop_var, loop.min, loop.extent)
-    return is_injective((place,), loops, ranges)
+    return is_injective((place,), target.around.loops, ranges)
 
 
-def _position(access: BufferLoad | BufferStore) -> Expr | None:
+def _are_in_order(loops: Sequence[For]) -> bool:
+    """Whether iterations are not those of threads of a device."""
+    return not any(loop.kind is ForKind.THREAD_BINDING for loop in loops)
+
+
+def _position(access: Node) -> Expr | None:
     """The index of a scalar access without mask."""
+    if not isinstance(access, (BufferLoad, BufferStore)):
+        return None
     if access.predicate is not None or len(access.indices) != 1:
         return None
     index = access.indices[0]
     return index if index.dtype.lanes == 1 and access.buffer.dtype.lanes == 1 else None
-
-
-def _accesses(
-    node: Node,
-    pointers: set[Var],
-    loops: tuple[For, ...],
-    store: BufferStore | None,
-    found: list[_Access],
-) -> bool:
-    """Collect the accesses of `pointers`; False if the statement has a form that is not known."""
-    if isinstance(node, While) or (isinstance(node, For) and node.kind is ForKind.THREAD_BINDING):
-        return False
-    if isinstance(node, For):
-        loops = (*loops, node)
-    elif isinstance(node, BufferStore):
-        store = node
-    if isinstance(node, (BufferLoad, BufferStore)) and node.buffer.data in pointers:
-        found.append(_Access(node, loops, store))
-    return all(_accesses(child, pointers, loops, store, found) for child in node.children())

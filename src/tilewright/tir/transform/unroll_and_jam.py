@@ -20,7 +20,7 @@ from tilewright.ir.expr import Expr, IntImm, Ramp, Var
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import BufferStore, For, ForKind, SeqStmt, Stmt, seq
 from tilewright.tir.substitute import substitute
-from tilewright.tir.transform.analysis.accesses import Access, Accesses, summarize
+from tilewright.tir.transform.analysis.accesses import MemoryReference, MemoryReferences, summarize
 from tilewright.tir.transform.analysis.affine import affine, occurs, stride_along
 from tilewright.tir.transform.analysis.memory_uses import Aliases
 from tilewright.tir.transform.building.statements import StatementRewriter
@@ -50,7 +50,7 @@ class _Jam(StatementRewriter):
         self._aliases = aliases
         self._vector_bits = vector_bits
         self._free = vector_registers - RESERVED_REGISTERS
-        self._accesses = Accesses()
+        self._accesses = MemoryReferences()
 
     def For(self, loop: For) -> Stmt:
         inner = loop.body
@@ -79,7 +79,7 @@ class _Jam(StatementRewriter):
             for data in written
         )
 
-    def _may_alias(self, accesses: list[Access], written: set[Var]) -> bool:
+    def _may_alias(self, accesses: list[MemoryReference], written: set[Var]) -> bool:
         """Whether two different pointers of the loop may reach one element that is written."""
         accessed = {access.node.buffer.data for access in accesses}
         return any(self._aliases.may_overlap(a, b) for a in written for b in accessed if a is not b)
@@ -97,7 +97,7 @@ class _Jam(StatementRewriter):
         return max((rows for rows in range(1, limit + 1) if extent % rows == 0), default=1)
 
 
-def _rows_are_apart(accesses: list[Access], row: Var) -> bool:
+def _rows_are_apart(accesses: list[MemoryReference], row: Var) -> bool:
     """Whether different values of `row` lead all accesses of a memory to different elements."""
     locations = [access.location for access in accesses]
     first = locations[0]

@@ -24,6 +24,7 @@ from tilewright.ir.expr import GE, GT, LE, LT, Call, Expr, IntImm, Var
 from tilewright.ir.node import Node
 from tilewright.ir.op import Op
 from tilewright.ir.rewrite import NodeMethods, walk
+from tilewright.tir.access import collect_accesses
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.op.vector import any_lane
@@ -46,7 +47,6 @@ from tilewright.tir.transform.analysis.ranges import conjuncts, without_likely
 from tilewright.tir.transform.analysis.vectorization import (
     Piece,
     carried_dependence,
-    loop_body,
     overlapping_lanes,
     pieces_of,
 )
@@ -155,16 +155,16 @@ def as_lanes(loop: For, lanes: int, width: int) -> Stmt:
     Raises:
         NotVectorizable: if the iterations depend on each other, or for a body without vector form.
     """
-    body = loop_body(loop.body)
+    body = collect_accesses(loop.body)
     reductions = lane_reductions(loop, body)
     updates = {reduction.store.buffer.data for reduction in reductions.values()}
-    rest = tuple(access for access in body.accesses if access.data not in updates)
+    rest = [access for access in body.accesses if access.memory not in updates]
     blocked = carried_dependence(loop.loop_var, body._replace(accesses=rest), lanes)
     if blocked is not None:
-        name = blocked[0].data.name
+        name = blocked[0].memory.name
         raise NotVectorizable(f"iterations depend on each other through {name}")
-    pieces = pieces_of(loop.min, lanes, width)
-    return LaneStatements(loop.loop_var, pieces, body.private, reductions).statement(loop.body)
+    pieces, private = pieces_of(loop.min, lanes, width), frozenset(body.allocated)
+    return LaneStatements(loop.loop_var, pieces, private, reductions).statement(loop.body)
 
 
 class LaneStatements(NodeMethods):

@@ -29,6 +29,7 @@ from tilewright.ir.expr import (
     const_int_value,
 )
 from tilewright.ir.rewrite import walk
+from tilewright.tir.access import Access, AccessSummary, collect_accesses
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.parallel_schedule import with_chunks_of
@@ -48,10 +49,8 @@ from tilewright.tir.transform.analysis.affine import affine, stride_along
 from tilewright.tir.transform.analysis.memory_uses import Aliases
 from tilewright.tir.transform.analysis.ranges import conjuncts
 from tilewright.tir.transform.analysis.vectorization import (
-    LoopBody,
     Piece,
     carried_dependence,
-    loop_body,
     native_lanes,
     pieces_of,
 )
@@ -110,7 +109,7 @@ class _InnerLoops(StatementRewriter):
         extent = const_int_value(loop.extent)
         if width == 1 or (extent is not None and extent < min(width, 4)):
             raise NotVectorizable("it is too short")
-        body = loop_body(loop.body)
+        body = collect_accesses(loop.body)
         reductions = self._reductions(loop, body)
         if reductions and loop.kind is ForKind.PARALLEL:
             raise NotVectorizable("threads would update one accumulator")
@@ -123,19 +122,19 @@ class _InnerLoops(StatementRewriter):
                 raise NotVectorizable("it is too short")
             while group > 1 and group * width > extent:
                 group //= 2
-        rest = tuple(a for a in body.accesses if not _is_part_of(a, reductions))
+        rest = [a for a in body.accesses if not _is_part_of(a, reductions)]
         lanes = width * group if extent is None else min(extent, width * group)
         if carried_dependence(loop.loop_var, body._replace(accesses=rest), lanes) is not None:
             raise NotVectorizable("iterations depend on each other")
         return Strips(loop, reductions, width, group).statement()
 
-    def _reductions(self, loop: For, body: LoopBody) -> list[Reduction]:
+    def _reductions(self, loop: For, body: AccessSummary) -> list[Reduction]:
         """The reductions among the statements of the loop."""
         found = []
         for node, conditions in _guarded_stores(loop.body, ()):
             if _stride(node.indices[0], loop.loop_var) == 0:
                 reduction = as_reduction(node, _guard(conditions, loop, body))
-                uses = sum(access.data is node.buffer.data for access in body.accesses)
+                uses = sum(access.memory is node.buffer.data for access in body.accesses)
                 changes = not body.bound.isdisjoint(variables_of(node.indices[0]))
                 if reduction is None or changes or uses != 2 or not self._regroupable(reduction):
                     raise NotVectorizable("all iterations store to one element")
@@ -147,16 +146,16 @@ class _InnerLoops(StatementRewriter):
             return True
         return self._reassociate
 
-    def _check_memory(self, body: LoopBody) -> None:
-        written = {access.data for access in body.accesses if access.is_store}
-        accessed = {access.data for access in body.accesses}
+    def _check_memory(self, body: AccessSummary) -> None:
+        written = {access.memory for access in body.accesses if access.is_write}
+        accessed = {access.memory for access in body.accesses}
         for data in written:
             if any(o is not data and self._aliases.may_overlap(data, o) for o in accessed):
                 raise NotVectorizable(f"{data.name} may overlap other memory of the loop")
 
 
-def _is_part_of(access: object, reductions: Sequence[Reduction]) -> bool:
-    return any(access.data is r.store.buffer.data for r in reductions)  # type: ignore[attr-defined]
+def _is_part_of(access: Access, reductions: Sequence[Reduction]) -> bool:
+    return any(access.memory is r.store.buffer.data for r in reductions)
 
 
 def _guarded_stores(
@@ -175,9 +174,9 @@ def _guarded_stores(
                 yield from _guarded_stores(child, conditions)
 
 
-def _guard(conditions: Sequence[Expr], loop: For, body: LoopBody) -> Expr | None:
+def _guard(conditions: Sequence[Expr], loop: For, body: AccessSummary) -> Expr | None:
     """The conditions that are the same in all iterations of `loop`, which can be asked once."""
-    written = {access.data for access in body.accesses if access.is_store}
+    written = {access.memory for access in body.accesses if access.is_write}
     guard: Expr | None = None
     for condition in conditions:
         variables = {*variables_of(condition)}

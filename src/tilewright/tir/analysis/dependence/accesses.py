@@ -7,45 +7,35 @@ any element may be read and written, except where the block declares regions of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from tilewright.ir.expr import Call, Expr, Let, Var
-from tilewright.ir.node import Node
 from tilewright.ir.op import CallEffectKind, Op
-from tilewright.ir.rewrite import Visitor
-from tilewright.tir.analysis.dependence.affine import Affine
+from tilewright.tir.access import (
+    ANYWHERE,
+    Access,
+    AccessKind,
+    Definition,
+    Surroundings,
+    collect_accesses,
+)
+from tilewright.tir.analysis.dependence.affine import Affine, Scope
 from tilewright.tir.analysis.dependence.statements import (
     ANYTHING,
     EFFECTS,
     EnclosingBlocks,
     Memory,
     layout_variables,
-    start_conditions,
     view_of,
 )
 from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion
-from tilewright.tir.expr import IterVar
-from tilewright.tir.stmt import (
-    Allocate,
-    AllocateConst,
-    AttrStmt,
-    Block,
-    BufferRealize,
-    BufferStore,
-    DeclBuffer,
-    For,
-    IfThenElse,
-    LetStmt,
-    Prefetch,
-    Stmt,
-)
+from tilewright.tir.stmt import AttrStmt, Block, For, LetStmt, Stmt
 from tilewright.tir.tile_operations import TILE_OPERATIONS
 
 
-class Access(NamedTuple):
-    """Elements that one load or store may access.
+class AccessRelation(NamedTuple):
+    """Elements that one load or store may access, as an integer relation.
 
     Attributes:
         memory: the pointer variable of the buffer.
@@ -66,173 +56,94 @@ class Access(NamedTuple):
     indices: tuple[Expr, ...] | None = None
 
 
-def accesses_of(stmt: Stmt, around: EnclosingBlocks) -> tuple[Access, ...]:
+def accesses_of(stmt: Stmt, around: EnclosingBlocks) -> tuple[AccessRelation, ...]:
     """The accesses of `stmt`, a block without blocks inside or a statement outside of blocks."""
-    collector = _Collector(around)
-    if isinstance(stmt, Block):
-        collector.block(stmt)
-    else:
-        collector.visit(stmt)
-    found: dict[object, Access] = {}
-    for access in collector.accesses:
-        found.setdefault(access[:-1], access)
+    found: dict[object, AccessRelation] = {}
+    for relation in _Relations(stmt, around).found:
+        found.setdefault(relation[:-1], relation)
     return tuple(found.values())
 
 
-class _Collector(Visitor):
-    def __init__(self, around: EnclosingBlocks) -> None:
-        self.accesses: list[Access] = []
-        self.scope: dict[Var, Any] = {v: f"i{n}" for n, v in enumerate(around.iterators)}
+class _Relations:
+    """Makes the relations of a statement."""
+
+    def __init__(self, stmt: Stmt, around: EnclosingBlocks) -> None:
+        self.found: list[AccessRelation] = []
         self.dimensions = [f"i{n}" for n in range(len(around.iterators))]
         self.versions = around.versions
+        summary = collect_accesses(stmt)
+        self.private = summary.allocated
         self.views = dict(around.views)
-        self.private: set[Memory] = set()
-        self.conditions: list[tuple[Expr, bool]] = []
-        self.passed: list[tuple[Memory, bool]] = []
-        """Memory whose pointer is used, and whether it may be written."""
-
-    # --- statements -------------------------------------------------------------------------
-
-    def block(self, block: Block) -> None:
-        self.private.update(buffer.data for buffer in block.alloc_buffers)
-        for match in block.match_buffers:
-            self.views[match.buffer] = view_of(match.buffer, match.source)
-            self.scope.update(layout_variables(match.buffer))
-        if block.init is not None:
-            with self._where(*start_conditions(block.iter_vars)):
-                self.visit(block.init)
-        self.visit(block.body)
-        for memory, may_write in dict.fromkeys(self.passed):
-            self._whole_memory(block, memory, may_write)
-
-    def _whole_memory(self, block: Block, memory: Memory, may_write: bool) -> None:
-        declared = [
-            (region, is_write)
-            for regions, is_write in ((block.reads, False), (block.writes, True))
-            for region in regions
-            if self._memory(region.buffer.data) is memory
-        ]
-        for region, is_write in declared:
-            self._region(region, is_write)
-        if not declared:
-            self._anywhere(memory, may_write)
-
-    @contextmanager
-    def _where(self, *conditions: tuple[Expr, bool]) -> Iterator[None]:
-        self.conditions += conditions
-        yield
-        del self.conditions[len(self.conditions) - len(conditions) :]
-
-    def For(self, loop: For) -> None:
-        self.visit(loop.min)
-        self.visit(loop.extent)
-        self.scope[loop.loop_var] = loop
-        self.visit(loop.body)
-
-    def LetStmt(self, let: LetStmt | Let) -> None:
-        self.scope[let.var] = let.value
-        if not let.var.dtype.is_handle:
-            self.visit(let.value)
-        self.visit(let.body)
-
-    Let = LetStmt
-
-    def IfThenElse(self, stmt: IfThenElse) -> None:
-        self.visit(stmt.condition)
-        with self._where((stmt.condition, False)):
-            self.visit(stmt.then_case)
-        if stmt.else_case is not None:
-            with self._where((stmt.condition, True)):
-                self.visit(stmt.else_case)
-
-    def Allocate(self, stmt: Allocate | AllocateConst) -> None:
-        self.private.add(stmt.buffer_var)
-        self.visit(stmt.body)
-
-    AllocateConst = Allocate
-
-    def DeclBuffer(self, stmt: DeclBuffer | BufferRealize) -> None:
-        if isinstance(stmt, BufferRealize):
-            self.private.add(stmt.buffer.data)
-        self.visit(stmt.body)
-
-    BufferRealize = DeclBuffer
-
-    def BufferStore(self, store: BufferStore) -> None:
-        for item in store.children():
-            self.visit(item)
-        self._element(store.buffer, store.indices, True)
-
-    def AttrStmt(self, stmt: AttrStmt) -> None:
-        if isinstance(stmt.node, IterVar):  # a thread index
-            self.scope[stmt.node.var] = None
-        for item in stmt.children():
-            self.visit(item)
-
-    def Prefetch(self, stmt: Prefetch) -> None:
-        del stmt
-
-    # --- expressions ------------------------------------------------------------------------
-
-    def BufferLoad(self, load: BufferLoad) -> None:
-        for item in load.children():
-            self.visit(item)
-        self._element(load.buffer, load.indices, False)
-
-    def Call(self, call: Call) -> None:
-        name = getattr(call.op, "name", "")
-        if name == "tir.if_then_else":
-            condition, yes, no = call.args
-            self.visit(condition)
-            with self._where((condition, False)):
-                self.visit(yes)
-            with self._where((condition, True)):
-                self.visit(no)
-            return
-        if name == "tir.address_of" and isinstance(call.args[0], BufferLoad):
-            for index in call.args[0].indices:
-                self.visit(index)
-            self._pass(call.args[0].buffer.data, True)
-            return
-        if name == "tir.tvm_access_ptr" and isinstance(call.args[1], Var):
-            self._pass(call.args[1], getattr(call.args[4], "value", 3) != 1)
-            return
-        if name not in TILE_OPERATIONS and (
-            not isinstance(call.op, Op) or call.op.effect in _ORDERED
-        ):
+        self.scope: dict[Var, Any] = dict(zip(around.iterators, self.dimensions, strict=True))
+        for view, source in summary.views.items():
+            self.views[view] = view_of(view, source)
+            self.scope.update(layout_variables(view))
+        self._scopes: dict[int, tuple[tuple[Definition, ...], dict[Var, Any]]] = {}
+        passed: dict[tuple[Memory, bool], None] = {}
+        for access in summary.accesses:
+            if access.kind is AccessKind.ADDRESS or access.kind is AccessKind.UPDATE:
+                passed[self._memory(access.memory, self._scope_at(access.around)), True] = None
+            elif not isinstance(access.node, Call):
+                self._element(access)
+        for use in summary.pointers:
+            if not use.is_named:
+                memory = self._memory(use.pointer, self._scope_at(use.around))
+                passed[memory, use.may_write] = None
+        if any(map(_is_ordered, summary.calls)):
             self._anywhere(EFFECTS, True)
-        for argument in call.args:
-            self.visit(argument)
+        for memory, may_write in passed:
+            if memory not in self.private:
+                self._whole_memory(stmt, memory, may_write)
 
-    def Var(self, var: Var) -> None:
-        if var.dtype.is_handle:
-            self._pass(var, True)
+    def _scope_at(self, around: Surroundings) -> dict[Var, Any]:
+        """What the variables are at a place."""
+        definitions = around.definitions
+        if not definitions:
+            return self.scope
+        known = self._scopes.get(id(definitions))
+        if known is None:
+            scope = dict(self.scope)
+            for node in definitions:
+                if isinstance(node, For):
+                    scope[node.loop_var] = node
+                elif isinstance(node, AttrStmt):
+                    scope[node.node.var] = None
+                elif isinstance(node, (LetStmt, Let)):
+                    scope[node.var] = node.value
+            known = self._scopes[id(definitions)] = definitions, scope
+        return known[1]
 
-    # --- accesses ---------------------------------------------------------------------------
-
-    def _pass(self, pointer: Var, may_write: bool) -> None:
-        memory = self._memory(pointer)
-        if memory not in self.private:
-            self.passed.append((memory, may_write))
-
-    def _memory(self, pointer: Var) -> Memory:
+    def _memory(self, pointer: Var, scope: Scope) -> Memory:
         """What a pointer points into."""
         for view, of in self.views.items():
             if view.data is pointer:
-                return self._memory(of.source.data)
-        value = self.scope.get(pointer)
+                return self._memory(of.source.data, scope)
+        value = scope.get(pointer)
         if value is None:
-            return ANYTHING if pointer in self.scope else pointer
-        found = {self._memory(p) for p in _pointers(value)}
+            return ANYTHING if pointer in scope else pointer
+        found = {self._memory(p, scope) for p in _pointers(value)}
         return found.pop() if len(found) == 1 else ANYTHING
 
-    def _element(self, buffer: Buffer, indices: Sequence[Expr], is_write: bool) -> None:
-        affine = self._affine()
-        forms = [affine.text(index) for index in indices]
-        self._add(buffer, affine, forms, is_write, tuple(indices))
+    def _whole_memory(self, stmt: Stmt, memory: Memory, may_write: bool) -> None:
+        regions = (stmt.reads, stmt.writes) if isinstance(stmt, Block) else ()
+        declared = [
+            (region, is_write)
+            for is_write, some in enumerate(regions)
+            for region in some
+            if self._memory(region.buffer.data, self.scope) is memory
+        ]
+        for region, is_write in declared:
+            self._region(region, bool(is_write))
+        if not declared:
+            self._anywhere(memory, may_write)
+
+    def _element(self, access: Access) -> None:
+        affine = Affine(self._scope_at(access.around))
+        forms = [affine.text(index) for index in access.indices]
+        self._add(access.buffer, affine, forms, access.is_write, access.around, access.indices)
 
     def _region(self, region: BufferRegion, is_write: bool) -> None:
-        affine = self._affine()
+        affine = Affine(self.scope)
         forms = []
         for item in region.region:
             name = affine.unknown(exact=True)
@@ -242,15 +153,13 @@ class _Collector(Visitor):
             forms.append(name)
         self._add(region.buffer, affine, forms, is_write)
 
-    def _affine(self) -> Affine:
-        return Affine(self.scope)
-
     def _add(
         self,
         buffer: Buffer,
         affine: Affine,
         indices: list[str],
         is_write: bool,
+        around: Surroundings = ANYWHERE,
         exprs: tuple[Expr, ...] | None = None,
     ) -> None:
         view = self.views.get(buffer)
@@ -266,16 +175,16 @@ class _Collector(Visitor):
                 indices = [affine.unknown() for _ in offsets]
             buffer = view.source
             view = self.views.get(buffer)
-        memory = self._memory(buffer.data)
+        memory = self._memory(buffer.data, affine.scope)
         if memory in self.private:
             return
         if memory is not buffer.data:
             self._anywhere(memory, is_write)
             return
         indices = self.dimensions[: self.versions.get(memory, 0)] + indices
-        conditions = [affine.formula(c, negated) for c, negated in self.conditions]
-        self.accesses.append(
-            Access(
+        conditions = [affine.formula(c.expr, c.negated) for c in around.conditions]
+        self.found.append(
+            AccessRelation(
                 memory,
                 buffer,
                 is_write,
@@ -289,10 +198,17 @@ class _Collector(Visitor):
     def _anywhere(self, memory: Memory, may_write: bool) -> None:
         relation = f"[{', '.join(self.dimensions)}] -> []"
         for is_write in (False, True)[: 1 + may_write]:
-            self.accesses.append(Access(memory, None, is_write, relation, (), False))
+            self.found.append(AccessRelation(memory, None, is_write, relation, (), False))
 
 
-def _pointers(value: Node) -> Iterator[Var]:
+def _is_ordered(call: Call) -> bool:
+    """Whether a call keeps its order among others of its kind."""
+    if getattr(call.op, "name", "") in TILE_OPERATIONS:
+        return False
+    return not isinstance(call.op, Op) or call.op.effect in _ORDERED
+
+
+def _pointers(value: Any) -> Iterator[Var]:
     """The pointers in an expression."""
     if isinstance(value, Var) and value.dtype.is_handle:
         yield value

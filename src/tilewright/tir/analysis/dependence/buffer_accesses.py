@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from tilewright.tir.analysis.dependence.accesses import Access
+from tilewright.tir.analysis.dependence.accesses import AccessRelation
 from tilewright.tir.analysis.dependence.example import (
     fixed,
     instance_in_loops,
@@ -59,7 +59,7 @@ class BufferAccess(NamedTuple):
         return loop_map(self.statement).map.apply_range(elements)
 
     @property
-    def accesses(self) -> list[Access]:
+    def accesses(self) -> list[AccessRelation]:
         """The loads or stores."""
         return [
             a

@@ -67,7 +67,7 @@ def _make_loop_map(statement: Statement) -> LoopMap:
     names = [f"l{number}" for number in range(len(statement.loops))]
     ranges = [Range.from_min_extent(loop.min, loop.extent) for loop in statement.loops]
     conditions, bounds = _inside(names, ranges, affine)
-    conditions += [affine.formula(c, negated) for c, negated in statement.guards]
+    conditions += [affine.formula(guard.expr, guard.negated) for guard in statement.guards]
     values = [affine.linear(value) for value in statement.bindings]
     places = {name: place for place, name in enumerate(names)}
     if conditions or any(term not in places for form in values for term in form.terms):

@@ -16,8 +16,8 @@ from typing import Any, Final, NamedTuple
 from tilewright.ir.arithmetic import logical_and
 from tilewright.ir.convert import const
 from tilewright.ir.expr import Expr, IntImm, Var
+from tilewright.tir.access import Condition
 from tilewright.tir.buffer import Buffer, BufferRegion, Range
-from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.stmt import Block, BlockRealize, For, IfThenElse, SeqStmt, Stmt
 
 EFFECTS: Final = "effects"
@@ -63,19 +63,6 @@ def view_of(buffer: Buffer, source: BufferRegion) -> View:
     return View(source.buffer, tuple(item.min for item in source.region), regular)
 
 
-@functools.lru_cache(maxsize=4096)
-def start_conditions(iterators: tuple[IterVar, ...]) -> tuple[tuple[Expr, bool], ...]:
-    """That all reduction iterators are at the start of their domains, as `init` needs.
-
-    The result is the same object again for the same iterators.
-    """
-    return tuple(
-        (item.var.equal(item.dom.min), False)
-        for item in iterators
-        if item.iter_type is IterType.COMM_REDUCE and item.dom is not None
-    )
-
-
 def layout_variables(view: Buffer) -> dict[Var, None]:
     """The variables that a view defines: nothing is known about them."""
     layout = (*view.shape, *view.strides, view.elem_offset)
@@ -102,7 +89,7 @@ class Statement:
         loops: the loops around it, outermost first.
         domains: the domain of each iterator.
         bindings: the value of each iterator, in terms of loop variables and outer iterators.
-        guards: conditions under which it runs; a flag tells that the opposite must hold.
+        guards: conditions under which it runs.
         scope: what the variables in bindings and guards are; loops are dimensions l0, l1, ...
         around: what enclosing blocks define, and the iterators that name an instance.
         control: memory that conditions and bounds of loops depend on.
@@ -117,7 +104,7 @@ class Statement:
     loops: tuple[For, ...]
     domains: tuple[Range | None, ...]
     bindings: tuple[Expr, ...]
-    guards: tuple[tuple[Expr, bool], ...]
+    guards: tuple[Condition, ...]
     scope: Mapping[Var, Any]
     around: EnclosingBlocks
     control: tuple[Memory, ...]
@@ -155,7 +142,7 @@ class Statement:
         return (
             tuple((id(x.loop_var), _identity(x.min), _identity(x.extent)) for x in self.loops),
             tuple(map(_identity, self.bindings)),
-            tuple((_identity(condition), negated) for condition, negated in self.guards),
+            tuple((_identity(guard.expr), guard.negated) for guard in self.guards),
             tuple(map(id, self.iterators)),
             tuple((id(v), id(value)) for v, value in self.scope.items() if isinstance(value, Expr)),
             self.problem,

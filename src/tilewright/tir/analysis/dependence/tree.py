@@ -10,13 +10,13 @@ from tilewright.ir.cache import LRUCache
 from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
 from tilewright.ir.node import Node
 from tilewright.ir.rewrite import NodeMethods
+from tilewright.tir.access import Condition, start_conditions
 from tilewright.tir.analysis.dependence.statements import (
     EnclosingBlocks,
     Memory,
     Statement,
     Step,
     View,
-    start_conditions,
     view_of,
 )
 from tilewright.tir.buffer import Buffer, BufferLoad, Range
@@ -61,7 +61,7 @@ class _Walker(NodeMethods):
         self.iterators: list[tuple[Var, Range | None, Expr]] = []
         self.named_by = 0
         """Loops whose variables an enclosing block has bound to its iterators."""
-        self.guards: list[tuple[Expr, bool]] = []
+        self.guards: list[Condition] = []
         self.scope: dict[Var, Any] = dict(sizes)
         self.versions: dict[Memory, int] = {}
         self.views: dict[Buffer, View] = {}
@@ -114,11 +114,11 @@ class _Walker(NodeMethods):
         self.scope = before
 
     @contextmanager
-    def _where(self, *conditions: tuple[Expr, bool]) -> Iterator[None]:
+    def _where(self, *conditions: Condition) -> Iterator[None]:
         """Within the scope, statements run only where the conditions hold."""
-        kept = [c for c in conditions if not (isinstance(c[0], IntImm) and c[0].value and not c[1])]
-        for condition, _ in kept:
-            self._depend(condition)
+        kept = [condition for condition in conditions if not _always_holds(condition)]
+        for condition in kept:
+            self._depend(condition.expr)
         self.guards += kept
         yield
         del self.guards[len(self.guards) - len(kept) :]
@@ -195,10 +195,10 @@ class _Walker(NodeMethods):
 
     def IfThenElse(self, stmt: IfThenElse) -> None:
         count = len(self.control)
-        with self._step(stmt), self._where((stmt.condition, False)):
+        with self._step(stmt), self._where(Condition(stmt.condition)):
             self.visit(stmt.then_case)
         if stmt.else_case is not None:
-            with self._step(stmt, 1), self._where((stmt.condition, True)):
+            with self._step(stmt, 1), self._where(Condition(stmt.condition, True)):
                 self.visit(stmt.else_case)
         del self.control[count:]
 
@@ -230,7 +230,7 @@ class _Walker(NodeMethods):
         if is_const_int(realize.predicate, 1):
             self._realized(realize)
         else:
-            with self._where((realize.predicate, False)):
+            with self._where(Condition(realize.predicate)):
                 self._realized(realize)
         del self.control[count:]
 
@@ -292,3 +292,8 @@ class _Walker(NodeMethods):
                 self.problem,
             )
         )
+
+
+def _always_holds(condition: Condition) -> bool:
+    expr = condition.expr
+    return isinstance(expr, IntImm) and bool(expr.value) is not condition.negated

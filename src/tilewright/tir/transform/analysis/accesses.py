@@ -1,4 +1,4 @@
-"""Accesses of loops: which elements they reach, as far as that can be told from the indices."""
+"""Which elements loads and stores reach, as far as that can be told from the indices."""
 
 from __future__ import annotations
 
@@ -10,12 +10,24 @@ from typing import Any, NamedTuple
 
 from tilewright.arith.linear import LinearForm
 from tilewright.ir.dtype import DType
-from tilewright.ir.expr import LE, LT, And, Broadcast, Call, Expr, Or, Ramp, Var, is_const_int
+from tilewright.ir.expr import (
+    LE,
+    LT,
+    And,
+    Broadcast,
+    Call,
+    Expr,
+    IntImm,
+    Ramp,
+    Var,
+    is_const_int,
+)
 from tilewright.ir.node import Node
 from tilewright.ir.op import CallEffectKind, Op
 from tilewright.ir.rewrite import walk
+from tilewright.tir.access import Access, collect_accesses
 from tilewright.tir.buffer import BufferLoad
-from tilewright.tir.stmt import Allocate, BufferStore, For, IfThenElse, LetStmt, Stmt, While
+from tilewright.tir.stmt import BufferStore, For, Stmt
 from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.analysis.affine import (
     Key,
@@ -115,7 +127,7 @@ class Location(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Access:
+class MemoryReference:
     """A load or store in a loop."""
 
     node: BufferLoad | BufferStore
@@ -132,14 +144,14 @@ class Access:
         return isinstance(self.node, BufferStore)
 
 
-class Accesses:
-    """Computes `Access` objects, once per node."""
+class MemoryReferences:
+    """Computes `MemoryReference` objects, once per node."""
 
     def __init__(self) -> None:
-        self._known: dict[int, Access] = {}
+        self._known: dict[int, MemoryReference] = {}
         self._nodes: dict[Location, BufferLoad | BufferStore] = {}
 
-    def __call__(self, node: BufferLoad | BufferStore) -> Access:
+    def __call__(self, node: BufferLoad | BufferStore) -> MemoryReference:
         found = self._known.get(id(node))
         if found is None or found.node is not node:
             found = self._known[id(node)] = access_of(node)
@@ -160,7 +172,7 @@ class Accesses:
         return spans_are_apart(list(rows.values()), scope)
 
 
-def access_of(node: BufferLoad | BufferStore) -> Access:
+def access_of(node: BufferLoad | BufferStore) -> MemoryReference:
     """A load or store of a flat buffer, with the elements that it reaches."""
     index = node.indices[0]
     variables = set(variables_of(index))
@@ -177,7 +189,7 @@ def access_of(node: BufferLoad | BufferStore) -> Access:
         terms = frozenset(form.terms.items())
         data, dtype = node.buffer.data, node.buffer.dtype
         location = Location(data, terms, form.constant, lanes, predicate, dtype)
-    return Access(node, location, frozenset(variables), loads)
+    return MemoryReference(node, location, frozenset(variables), loads)
 
 
 def _parts(node: BufferLoad | BufferStore) -> Iterator[Node]:
@@ -198,7 +210,7 @@ reasons too, such as how often an inner loop runs."""
 class LoopSummary(NamedTuple):
     """The memory accesses of a loop body."""
 
-    accesses: list[tuple[Access, When]]
+    accesses: list[tuple[MemoryReference, When]]
     """Each with when an iteration makes it."""
     bound: set[Var]
     """Variables that the body binds."""
@@ -208,59 +220,30 @@ class LoopSummary(NamedTuple):
     """Whether it calls something that may access any memory."""
 
 
-def summarize(body: Stmt, accesses: Accesses) -> LoopSummary:
+def summarize(body: Stmt, references: MemoryReferences) -> LoopSummary:
     """The accesses that one execution of `body` makes."""
-    summary = LoopSummary([], set(), set(), False)
-    opaque = False
-    seen: set[tuple[int, int]] = set()
+    found = collect_accesses(body, is_plain=lambda node: not references(node).loads)
+    accesses = [
+        (references(access.node), _when(access))
+        for access in found.accesses
+        if isinstance(access.node, (BufferLoad, BufferStore))
+    ]
+    opaque = any(map(is_opaque, found.calls))
+    return LoopSummary(accesses, found.bound, found.allocated, opaque)
 
-    def visit(node: Node, when: When) -> None:
-        nonlocal opaque
-        kind = node.__class__
-        inner = when
-        if kind is BufferLoad or kind is BufferStore:
-            if (id(node), id(when)) in seen:
-                return
-            seen.add((id(node), id(when)))
-            found = accesses(node)  # type: ignore[arg-type]
-            summary.accesses.append((found, when))
-            if not found.loads:  # the index and the predicate have nothing to tell
-                if kind is BufferStore:
-                    visit(node.value, when)  # type: ignore[attr-defined]
-                return
-        elif kind is IfThenElse:
-            visit_branch(node, when)  # type: ignore[arg-type]
-            return
-        elif kind is For:
-            summary.bound.add(node.loop_var)  # type: ignore[attr-defined]
-            extent = node.extent  # type: ignore[attr-defined]
-            inner = when if is_const_int(extent) and extent.value > 0 else None
-        elif kind is LetStmt:
-            summary.bound.add(node.var)  # type: ignore[attr-defined]
-        elif kind is Allocate:
-            summary.allocated.add(node.buffer_var)  # type: ignore[attr-defined]
-        elif kind is While:
-            inner = None
-        elif kind is Call:
-            if is_prefetch(node):  # type: ignore[arg-type]
-                return  # it names places, but does not read them
-            opaque = opaque or is_opaque(node)  # type: ignore[arg-type]
-            inner = None if _is_choice(node) else when  # type: ignore[arg-type]
-        elif kind is And or kind is Or:
-            visit(node.a, when)  # type: ignore[attr-defined]
-            visit(node.b, None)  # type: ignore[attr-defined]
-            return
-        for child in node.children():
-            visit(child, inner)
 
-    def visit_branch(branch: IfThenElse, when: When) -> None:
-        visit(branch.condition, when)
-        visit(branch.then_case, None if when is None else (*when, branch.condition))
-        if branch.else_case is not None:
-            visit(branch.else_case, None)
+def _when(access: Access) -> When:
+    around = access.around
+    conditions = [condition for condition in around.conditions if condition.skips]
+    if not around.is_certain or not all(map(_has_iterations, around.loops)):
+        return None
+    if any(condition.negated for condition in conditions):
+        return None
+    return tuple(condition.expr for condition in conditions)
 
-    visit(body, ())
-    return summary._replace(opaque=opaque)
+
+def _has_iterations(loop: For) -> bool:
+    return isinstance(loop.extent, IntImm) and loop.extent.value > 0
 
 
 def is_opaque(call: Call) -> bool:
@@ -271,10 +254,6 @@ def is_opaque(call: Call) -> bool:
 def is_prefetch(call: Call) -> bool:
     """Whether a call only brings a cache line nearer."""
     return isinstance(call.op, Op) and call.op.name == "tir.prefetch_address"
-
-
-def _is_choice(call: Call) -> bool:
-    return isinstance(call.op, Op) and call.op.name == "tir.if_then_else"
 
 
 def all_disjoint(locations: Iterable[Location]) -> bool:

@@ -7,86 +7,40 @@ of them a store, must not have the earlier one of the text in the later iteratio
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from tilewright.arith.linear import LinearForm
 from tilewright.ir.convert import as_expr
-from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Call, Expr, Var
 from tilewright.ir.rewrite import walk
+from tilewright.tir.access import Access, AccessSummary
 from tilewright.tir.buffer import BufferLoad
-from tilewright.tir.stmt import Allocate, BufferStore, For, LetStmt, Stmt
+from tilewright.tir.stmt import BufferStore, Stmt
 from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.analysis.affine import affine, difference, mentions, split
 from tilewright.tir.transform.lower_math import EXPANDED, working_dtype
 from tilewright.tir.transform.machine import OVERLAPPING_CHAINS
 
 
-@dataclass(frozen=True, eq=False)
-class Access:
-    """One load or store, in the order in which one iteration makes them."""
-
-    data: Var
-    dtype: DType
-    index: Expr
-    is_store: bool
-    in_loop: bool
-    """Whether a loop inside the one that is looked at repeats it."""
-
-
-class LoopBody(NamedTuple):
-    """What the body of a loop does to memory."""
-
-    accesses: tuple[Access, ...]
-    bound: frozenset[Var]
-    """Variables bound inside: inner loop variables and lets."""
-    private: frozenset[Var]
-    """Memory allocated inside."""
-
-
-def loop_body(body: Stmt) -> LoopBody:
-    """The accesses of one iteration of a loop with that body."""
-    accesses: list[Access] = []
-    bound: set[Var] = set()
-    private: set[Var] = set()
-
-    def visit(node: object, in_loop: bool) -> None:
-        if isinstance(node, For):
-            bound.add(node.loop_var)
-            in_loop = True
-        elif isinstance(node, LetStmt):
-            bound.add(node.var)
-        elif isinstance(node, Allocate):
-            private.add(node.buffer_var)
-        for child in node.children():  # type: ignore[attr-defined]
-            visit(child, in_loop)
-        if isinstance(node, (BufferLoad, BufferStore)):
-            is_store = isinstance(node, BufferStore)
-            accesses.append(
-                Access(node.buffer.data, node.buffer.dtype, node.indices[0], is_store, in_loop)
-            )
-
-    visit(body, False)
-    return LoopBody(tuple(accesses), frozenset(bound), frozenset(private))
-
-
-def carried_dependence(var: Var, body: LoopBody, lanes: int | None) -> tuple[Access, Access] | None:
+def carried_dependence(
+    var: Var, body: AccessSummary, lanes: int | None
+) -> tuple[Access, Access] | None:
     """Two accesses that forbid running `lanes` iterations as lanes; None if there are none.
 
     `lanes` neighbouring iterations run at once; None stands for any number.
     """
     by_memory: dict[Var, list[tuple[Access, tuple[LinearForm, LinearForm] | None]]] = {}
     for access in body.accesses:
-        if access.data not in body.private:
-            parts = split(affine(access.index), var)
-            by_memory.setdefault(access.data, []).append((access, parts))
+        if access.memory not in body.allocated:
+            parts = split(affine(access.indices[0]), var)
+            by_memory.setdefault(access.memory, []).append((access, parts))
     for accesses in by_memory.values():
-        if not any(access.is_store for access, _ in accesses):
+        if not any(access.is_write for access, _ in accesses):
             continue
         for position, (earlier, a) in enumerate(accesses):
             for later, b in accesses[position:]:
-                if (earlier.is_store or later.is_store) and not _independent(
+                if (earlier.is_write or later.is_write) and not _independent(
                     earlier, a, later, b, body.bound, lanes
                 ):
                     return earlier, later
@@ -98,19 +52,19 @@ def _independent(
     a: tuple[LinearForm, LinearForm] | None,
     later: Access,
     b: tuple[LinearForm, LinearForm] | None,
-    bound: frozenset[Var],
+    bound: AbstractSet[Var],
     lanes: int | None,
 ) -> bool:
-    if a is None or b is None or earlier.dtype is not later.dtype:
+    if a is None or b is None or earlier.buffer.dtype is not later.buffer.dtype:
         return False  # unknown, or indices that count different things
     stride = a[0].constant
     if not (a[0].is_constant() and b[0].is_constant() and stride == b[0].constant):
         return False
-    apart = difference(later.index, earlier.index)
+    apart = difference(later.indices[0], earlier.indices[0])
     if not apart.is_constant():
         return False
     gap = apart.constant
-    if bound and _mentions(earlier.index, bound):
+    if bound and _mentions(earlier.indices[0], bound):
         # Instances of the two may differ in the inner loop variables as well.
         return gap == 0 and lanes is not None and _pitch(a[1], bound) >= lanes * abs(stride) > 0
     if stride == 0:
@@ -121,10 +75,10 @@ def _independent(
     if lanes is not None and abs(distance) >= lanes:
         return True
     # At `distance` > 0 the later access meets, `distance` iterations earlier, the same element.
-    return distance < 0 and not (earlier.in_loop or later.in_loop)
+    return distance < 0 and not (earlier.around.loops or later.around.loops)
 
 
-def _pitch(form: LinearForm, bound: frozenset[Var]) -> int:
+def _pitch(form: LinearForm, bound: AbstractSet[Var]) -> int:
     """What every change of the variables `bound` changes the form by a multiple of, or 0."""
     pitch = 0
     for term, coefficient in form.terms.items():
@@ -135,7 +89,7 @@ def _pitch(form: LinearForm, bound: frozenset[Var]) -> int:
     return pitch
 
 
-def _mentions(index: Expr, variables: frozenset[Var]) -> bool:
+def _mentions(index: Expr, variables: AbstractSet[Var]) -> bool:
     return any(var in variables for var in variables_of(index))
 
 

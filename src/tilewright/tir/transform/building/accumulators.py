@@ -20,13 +20,13 @@ from tilewright.ir.expr import (
 )
 from tilewright.ir.op import Op
 from tilewright.ir.structural import structural_equal
+from tilewright.tir.access import AccessSummary
 from tilewright.tir.analysis.update import neutral_element
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.op.control import if_then_else
 from tilewright.tir.op.vector import LANE_OPERATORS, reduce_lanes
 from tilewright.tir.stmt import BufferStore, For, IfThenElse, LetStmt, Stmt, seq
 from tilewright.tir.substitute import variables_of
-from tilewright.tir.transform.analysis.vectorization import LoopBody
 from tilewright.tir.transform.building.allocations import allocation, lane_index, local_buffer
 from tilewright.tir.transform.building.lanes import LaneRewriter
 from tilewright.tir.transform.building.statements import statements
@@ -149,7 +149,7 @@ class Accumulator:
 _REDUCE_LANES: Final = Op.get("tir.reduce_lanes")
 
 
-def lane_reductions(loop: For, body: LoopBody) -> dict[BufferStore, Reduction]:
+def lane_reductions(loop: For, body: AccessSummary) -> dict[BufferStore, Reduction]:
     """The stores in `loop` by which all iterations update one element.
 
     Nothing else in the loop accesses the memory of such an element.
@@ -161,12 +161,12 @@ def lane_reductions(loop: For, body: LoopBody) -> dict[BufferStore, Reduction]:
         if not isinstance(store, BufferStore) or store.value.dtype.lanes > 1:
             continue
         memory = store.buffer.data
-        if memory in body.private or not changing.isdisjoint(variables_of(store.indices[0])):
+        if memory in body.allocated or not changing.isdisjoint(variables_of(store.indices[0])):
             continue
         reduction = as_reduction(store)
         if reduction is None or store.buffer.dtype.is_bool:
             continue
-        if sum(access.data is memory for access in body.accesses) == 2:
+        if sum(access.memory is memory for access in body.accesses) == 2:
             found[store] = reduction
     return found
 

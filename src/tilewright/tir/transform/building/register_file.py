@@ -11,10 +11,10 @@ from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.stmt import BufferStore, IfThenElse, LetStmt, Stmt, seq
 from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.analysis.accesses import (
-    Access,
-    Accesses,
     Location,
     LoopSummary,
+    MemoryReference,
+    MemoryReferences,
     When,
     is_prefetch,
 )
@@ -130,7 +130,7 @@ class RegisterAccesses(Rewriter):
     """
 
     def __init__(
-        self, registers: RegisterFile, accesses: Accesses, *, only_stored: bool = False
+        self, registers: RegisterFile, accesses: MemoryReferences, *, only_stored: bool = False
     ) -> None:
         self._registers, self._accesses = registers, accesses
         self._read = registers.read_stored if only_stored else registers.read
@@ -156,7 +156,7 @@ class RegisterAccesses(Rewriter):
         return store.map_children(self)
 
 
-def indexed_memory(body: Stmt, accesses: Accesses) -> set[Var]:
+def indexed_memory(body: Stmt, accesses: MemoryReferences) -> set[Var]:
     """The memory with accesses at indices that are not constants, which no register has."""
     return {
         node.buffer.data
@@ -165,12 +165,12 @@ def indexed_memory(body: Stmt, accesses: Accesses) -> set[Var]:
     }
 
 
-def _is_constant(access: Access) -> bool:
+def _is_constant(access: MemoryReference) -> bool:
     return access.location is not None and not access.location.terms
 
 
 def invariant_elements(
-    items: Sequence[tuple[Access, When]],
+    items: Sequence[tuple[MemoryReference, When]],
     summary: LoopSummary,
     written: bool,
     are_apart: Callable[[Iterable[Location]], bool],
@@ -180,7 +180,7 @@ def invariant_elements(
     `items` are all accesses of the memory in the loop, each with when it is made; `written` tells
     whether some are stores.
     """
-    by_location: dict[Location, list[tuple[Access, When]]] = {}
+    by_location: dict[Location, list[tuple[MemoryReference, When]]] = {}
     for access, when in items:
         fixed = access.location is not None and not access.variables & summary.bound
         if not fixed:

@@ -26,6 +26,7 @@ from typing import Final
 from tilewright.ir.expr import Call, Expr, IntImm, Var
 from tilewright.ir.node import Node
 from tilewright.ir.rewrite import Rewriter, walk
+from tilewright.tir.access import Access, Condition
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.memory_owner import MemoryOwner, owner_of
@@ -56,7 +57,7 @@ from tilewright.tir.transform.device.thread_axes import (
     is_axis,
     with_body,
 )
-from tilewright.tir.transform.device.thread_conflicts import Access, ThreadConflicts, accesses_in
+from tilewright.tir.transform.device.thread_conflicts import ThreadConflicts, shared_accesses
 from tilewright.tir.transform.software_pipeline.async_attributes import ASYNC_WAIT
 
 SYNC: Final = "tir.tvm_storage_sync"
@@ -113,12 +114,12 @@ class _Barriers:
         self._conflicts = ThreadConflicts(axes)
         self._varying = {axis.var for axis in axes if axis.tag in THREADS}
         self._strides = strides_of(axes)
-        self._conditions: tuple[tuple[Expr, bool], ...] = ()
+        self._conditions: tuple[Condition, ...] = ()
 
     def inserted(self, body: Stmt) -> Stmt:
         """The body of the kernel with barriers."""
         scan = self._scan(body)
-        self._require_one_kernel(accesses_in(body))
+        self._require_one_kernel(shared_accesses(body))
         return scan.stmt
 
     def _require_one_kernel(self, accesses: Sequence[Access]) -> None:
@@ -166,7 +167,7 @@ class _Barriers:
     def _together(self, stmt: Stmt) -> _Scan:
         """A statement in which no barrier can stand."""
         if isinstance(stmt, (IfThenElse, While)):
-            loaded = accesses_in(Evaluate(stmt.condition))
+            loaded = shared_accesses(Evaluate(stmt.condition))
             outer, parts = (
                 self._conditions,
                 [stmt.body] if isinstance(stmt, While) else _cases(stmt),
@@ -174,7 +175,7 @@ class _Barriers:
             for number, part in enumerate(parts):
                 self._require_whole_groups(stmt.condition, part)
                 if isinstance(stmt, IfThenElse):
-                    self._conditions = (*outer, (stmt.condition, bool(number)))
+                    self._conditions = (*outer, Condition(stmt.condition, bool(number)))
                 scan = self._scan(part)
                 again = [*loaded, *scan.first] if isinstance(stmt, While) else []
                 if self._waits(part, scan, loaded, again):
@@ -185,7 +186,7 @@ class _Barriers:
                         hint="let all threads come, with the condition around what they store only",
                     )
             self._conditions = outer
-        accesses = accesses_in(stmt)
+        accesses = shared_accesses(stmt)
         return _Scan(stmt, accesses, accesses, False)
 
     def _waits(
@@ -229,7 +230,7 @@ class _Barriers:
         if self._varies(stmt.value):
             self._varying.add(stmt.var)
         scan = self._scan(stmt.body)
-        loaded = accesses_in(Evaluate(stmt.value))
+        loaded = shared_accesses(Evaluate(stmt.value))
         first, last = ([a.inside(stmt) for a in found] for found in (scan.first, scan.last))
         scan = self._behind(loaded, _Scan(scan.stmt, first, last, scan.has_barrier))
         last = scan.last if scan.has_barrier else [*loaded, *scan.last]
@@ -263,12 +264,12 @@ class _Barriers:
                 loops=[stmt.loop_var],
                 hint="give it the largest number, and a condition inside",
             )
-        accesses = accesses_in(stmt)
+        accesses = shared_accesses(stmt)
         return _Scan(stmt, accesses, accesses, False)
 
     def _while(self, stmt: While) -> _Scan:
         """A loop whose condition is the same for all threads."""
-        loaded = accesses_in(Evaluate(stmt.condition))
+        loaded = shared_accesses(Evaluate(stmt.condition))
         scan = self._behind(loaded, self._scan(stmt.body))
         body, last = scan.stmt, scan.last
         if self._meet(last, [*loaded, *scan.first]):
@@ -277,7 +278,7 @@ class _Barriers:
         return self._around(stmt, inside, body=body)
 
     def _branches(self, stmt: IfThenElse) -> _Scan:
-        loaded = accesses_in(Evaluate(stmt.condition))
+        loaded = shared_accesses(Evaluate(stmt.condition))
         scans = [self._behind(loaded, self._scan(part)) for part in _cases(stmt)]
         both = len(scans) == 2 and all(scan.has_barrier for scan in scans)
         scan = _Scan(
@@ -319,7 +320,7 @@ class _Barriers:
 
     def _here(self, access: Access) -> Access:
         """An access under the conditions around."""
-        return access._replace(conditions=(*access.conditions, *self._conditions))
+        return access.where(*self._conditions)
 
     def _varies(self, expr: Expr) -> bool:
         """Whether the value may be another one for another thread of the block."""
@@ -339,13 +340,13 @@ def _around_loop(stmt: For, scan: _Scan) -> tuple[list[Access], list[Access], li
     """What the bounds of a loop load, and the first and last accesses of its body, from outside."""
     bounds = SeqStmt((Evaluate(stmt.min), Evaluate(stmt.extent)))
     first, last = ([a.inside(stmt) for a in found] for found in (scan.first, scan.last))
-    return accesses_in(bounds), first, last
+    return shared_accesses(bounds), first, last
 
 
 def _under(stmt: IfThenElse, scans: Sequence[_Scan], part: str) -> list[Access]:
     """Accesses of branches, each under its condition."""
     return [
-        access.where(stmt.condition, bool(number))
+        access.where(Condition(stmt.condition, bool(number)))
         for number, scan in enumerate(scans)
         for access in getattr(scan, part)
     ]

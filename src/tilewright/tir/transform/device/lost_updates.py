@@ -9,17 +9,16 @@ No barrier helps, as the update is one statement. A block says that it is a redu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from tilewright.ir.convert import as_expr
-from tilewright.ir.expr import Expr, Let, Var
-from tilewright.ir.rewrite import Visitor
+from tilewright.tir.access import Access, Condition, Surroundings, collect_accesses
 from tilewright.tir.buffer import storage_scope
 from tilewright.tir.memory_owner import MemoryOwner, owner_of
-from tilewright.tir.stmt import Allocate, BufferStore, For, IfThenElse, LetStmt, Stmt
+from tilewright.tir.stmt import BufferStore, For, Stmt
 from tilewright.tir.transform.device.kernel_error import KernelError
 from tilewright.tir.transform.device.thread_axes import Axis
-from tilewright.tir.transform.device.thread_conflicts import Access, ThreadConflicts, accesses_in
+from tilewright.tir.transform.device.thread_conflicts import ThreadConflicts, is_shared
 
 
 def refuse_lost_updates(body: Stmt, axes: Sequence[Axis]) -> None:
@@ -34,58 +33,35 @@ def refuse_lost_updates(body: Stmt, axes: Sequence[Axis]) -> None:
     Raises:
         KernelError: for a statement that loads what another thread stores by it.
     """
-    _Updates(axes).visit(body)
-
-
-class _Updates(Visitor):
-    def __init__(self, axes: Sequence[Axis]) -> None:
-        self._conflicts = ThreadConflicts(axes)
-        self._conditions: tuple[tuple[Expr, bool], ...] = ()
-        self._lets: tuple[LetStmt | Let, ...] = ()
-        self._own: set[Var] = set()  # memory of a thread
-
-    def For(self, loop: For) -> None:
-        # Threads are in the same iteration.
-        end = as_expr(loop.min + loop.extent)
-        within = (as_expr(loop.min <= loop.loop_var), as_expr(loop.loop_var < end))
-        self._under(loop.body, *((condition, False) for condition in within))
-
-    def IfThenElse(self, stmt: IfThenElse) -> None:
-        self._under(stmt.then_case, (stmt.condition, False))
-        if stmt.else_case is not None:
-            self._under(stmt.else_case, (stmt.condition, True))
-
-    def _under(self, body: Stmt, *conditions: tuple[Expr, bool]) -> None:
-        outer, self._conditions = self._conditions, (*self._conditions, *conditions)
-        self.visit(body)
-        self._conditions = outer
-
-    def LetStmt(self, let: LetStmt) -> None:
-        outer, self._lets = self._lets, (*self._lets, let)
-        self.visit(let.body)
-        self._lets = outer
-
-    def Allocate(self, stmt: Allocate) -> None:
-        if owner_of(storage_scope(stmt.buffer_var)) is not MemoryOwner.BLOCK:
-            self._own.add(stmt.buffer_var)
-        self.visit(stmt.body)
-
-    def BufferStore(self, store: BufferStore) -> None:
-        accesses = [self._here(access) for access in accesses_in(store)]
-        if store.buffer.data in self._own or not accesses[-1:] or not accesses[-1].is_write:
-            return
+    found = collect_accesses(body)
+    own = {p for p in found.allocated if owner_of(storage_scope(p)) is not MemoryOwner.BLOCK}
+    updates: dict[BufferStore, list[Access]] = {}
+    for access in filter(is_shared, found.accesses):
+        if access.store is not None and access.store.buffer.data not in own:
+            updates.setdefault(access.store, []).append(_in_one_iteration(access))
+    conflicts = ThreadConflicts(axes)
+    for store, accesses in updates.items():
         *loads, target = accesses
-        for load in loads:
-            if self._conflicts.certainly_among_threads(load, target):
+        for load in loads if target.is_write else ():
+            if conflicts.certainly_among_threads(load, target):
                 name = store.buffer.name
                 raise KernelError(
                     f"{name}: threads update the same element at once, by {name}"
                     f"{list(store.indices)} = ..., and all but one of the updates may be lost",
-                    example=self._conflicts.threads_that_meet(load, target),
+                    example=conflicts.threads_that_meet(load, target),
                     hint="if it is a reduction, write it as a block with T.axis.reduce and T.init, "
                     "which threads share, or do not bind its loop",
                 )
 
-    def _here(self, access: Access) -> Access:
-        inner = (*access.inner, *reversed(self._lets))
-        return access._replace(inner=inner, conditions=(*access.conditions, *self._conditions))
+
+def _in_one_iteration(access: Access) -> Access:
+    """The access where threads are in the same iteration of each loop."""
+    definitions, conditions, is_certain = access.around
+    within = [c for node in definitions if isinstance(node, For) for c in _range_of(node)]
+    others = tuple(node for node in definitions if not isinstance(node, For))
+    return access._replace(around=Surroundings(others, (*within, *conditions), is_certain))
+
+
+def _range_of(loop: For) -> Iterator[Condition]:
+    yield Condition(as_expr(loop.min <= loop.loop_var))
+    yield Condition(as_expr(loop.loop_var < loop.min + loop.extent))

@@ -2,144 +2,28 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from tilewright.ir.expr import Call, Expr, Let, Var
-from tilewright.ir.node import Node
-from tilewright.ir.rewrite import Visitor
-from tilewright.tir.analysis.dependence.affine import Affine
+from tilewright.ir.convert import const
+from tilewright.tir.access import Access, collect_accesses
+from tilewright.tir.analysis.dependence.access_sides import AccessSide, Dimension, meeting
 from tilewright.tir.analysis.dependence.example import VERBS, sample_point
-from tilewright.tir.analysis.dependence.solver import answers, limited, read_set
+from tilewright.tir.analysis.dependence.solver import answers, limited
 from tilewright.tir.analysis.dependence.violation import NotProved
-from tilewright.tir.buffer import Buffer, BufferLoad, decl_buffer
 from tilewright.tir.memory_owner import MemoryOwner, owner_of
-from tilewright.tir.stmt import AttrStmt, BufferStore, For, IfThenElse, LetStmt, Stmt
-from tilewright.tir.tile_operations import tile_operation_of
+from tilewright.tir.stmt import Stmt
 from tilewright.tir.transform.device.thread_axes import BLOCKS, THREADS, Axis
 
 
-class Access(NamedTuple):
-    """A load or a store in a kernel.
-
-    Attributes:
-        buffer: what is accessed.
-        indices: where; empty for any element.
-        is_write: whether it is a store, or an atomic addition.
-        inner: the variables that may have another value in each execution: those of the loops
-            between it and the place where accesses are compared, and of definitions.
-        conditions: what holds there, and whether it is the opposite that holds.
-        is_atomic: whether another thread may do the same at the same time.
-        by_warp: whether the threads of a warp do it together, each a part that is not known.
-    """
-
-    buffer: Buffer
-    indices: tuple[Expr, ...]
-    is_write: bool
-    inner: tuple[For | LetStmt | Let, ...] = ()
-    conditions: tuple[tuple[Expr, bool], ...] = ()
-    is_atomic: bool = False
-    by_warp: bool = False
-
-    def inside(self, node: For | LetStmt | Let) -> Access:
-        """The access as it is seen from outside of a loop or a definition."""
-        return self._replace(inner=(*self.inner, node))
-
-    def where(self, condition: Expr, negated: bool) -> Access:
-        """The access under a condition."""
-        return self._replace(conditions=(*self.conditions, (condition, negated)))
+def shared_accesses(stmt: Stmt) -> list[Access]:
+    """What a statement accesses of the memory that threads share."""
+    return list(filter(is_shared, collect_accesses(stmt).accesses))
 
 
-def accesses_in(stmt: Stmt, *, private: bool = False) -> list[Access]:
-    """What a statement accesses of the memory that threads share; with `private`, of all memory."""
-    collector = _Collector(private)
-    collector.visit(stmt)
-    return collector.accesses
-
-
-class _Collector(Visitor):
-    def __init__(self, private: bool) -> None:
-        self._private = private
-        self.accesses: list[Access] = []
-        self._inner: tuple[For | LetStmt | Let, ...] = ()
-        self._conditions: tuple[tuple[Expr, bool], ...] = ()
-        self._by_warp = False
-
-    def _add(
-        self,
-        buffer: Buffer,
-        indices: tuple[Expr, ...],
-        is_write: bool,
-        is_atomic: bool = False,
-    ) -> None:
-        if self._private or owner_of(buffer.scope()) is not MemoryOwner.THREAD:
-            inner = self._inner[::-1]
-            self.accesses.append(
-                Access(buffer, indices, is_write, inner, self._conditions, is_atomic, self._by_warp)
-            )
-
-    def BufferLoad(self, load: BufferLoad) -> None:
-        self._add(load.buffer, load.indices, False)
-        self.visit_children(load)
-
-    def BufferStore(self, store: BufferStore) -> None:
-        self.visit_children(store)
-        self._add(store.buffer, store.indices, True)
-
-    def AttrStmt(self, stmt: AttrStmt) -> None:
-        outer, self._by_warp = self._by_warp, tile_operation_of(stmt) is not None
-        self.visit_children(stmt)
-        self._by_warp = outer
-
-    def For(self, loop: For) -> None:
-        self.visit(loop.min)
-        self.visit(loop.extent)
-        self._within(loop, loop.body)
-
-    def LetStmt(self, let: LetStmt | Let) -> None:
-        self.visit(let.value)
-        self._within(let, let.body)
-
-    Let = LetStmt
-
-    def _within(self, node: For | LetStmt | Let, body: Node) -> None:
-        outer, self._inner = self._inner, (*self._inner, node)
-        self.visit(body)
-        self._inner = outer
-
-    def IfThenElse(self, stmt: IfThenElse) -> None:
-        self.visit(stmt.condition)
-        self._branches(stmt.condition, stmt.then_case, stmt.else_case)
-
-    def Call(self, call: Call) -> None:
-        if getattr(call.op, "name", "") == "tir.if_then_else":
-            condition, yes, no = call.args
-            self.visit(condition)
-            self._branches(condition, yes, no)
-        elif getattr(call.op, "name", "") == "tir.atomic_add":
-            element: BufferLoad = call.args[0].args[0]  # type: ignore[attr-defined]
-            for part in (*element.indices, call.args[1]):
-                self.visit(part)
-            self._add(element.buffer, element.indices, True, is_atomic=True)
-        else:
-            if getattr(call.op, "name", "") == "tir.ptx_ldmatrix":
-                self._add_loaded_matrices(call)
-            self.visit_children(call)
-
-    def _add_loaded_matrices(self, call: Call) -> None:
-        """Somewhere in the memory that `call` has a pointer to, a warp reads."""
-        pointer = call.args[5]
-        if isinstance(pointer, Var):
-            self._add(decl_buffer((), call.dtype, data=pointer), (), False)
-
-    def _branches(self, condition: Expr, yes: Node, no: Node | None) -> None:
-        outer = self._conditions
-        for body, negated in ((yes, False), (no, True)):
-            if body is not None:
-                self._conditions = (*outer, (condition, negated))
-                self.visit(body)
-        self._conditions = outer
+def is_shared(access: Access) -> bool:
+    """Whether an access is one of memory that threads share."""
+    return owner_of(access.buffer.scope()) is not MemoryOwner.THREAD
 
 
 class ThreadConflicts:
@@ -187,14 +71,14 @@ class ThreadConflicts:
     def _example(
         self, first: Access, second: Access, differing: Sequence[str], same: Sequence[str]
     ) -> str:
-        sides, pairs = self._meeting(first, second, differing, same)
+        _, pairs = self._meeting(first, second, differing, same)
         with limited():
             found = answers(sample_point)(pairs)
         if isinstance(found, NotProved):
             return ""
         values = iter(found.first)
         one, other = (
-            ", ".join(f"{axis.tag}={next(values)}" for axis in side.axes) for side in sides
+            ", ".join(f"{axis.tag}={next(values)}" for axis in self._free(same)) for _ in range(2)
         )
         verbs = [VERBS[access.is_write] for access in (first, second)]
         element = f"{first.buffer.name}[{', '.join(map(str, values))}]"
@@ -235,71 +119,24 @@ class ThreadConflicts:
 
     def _meeting(
         self, first: Access, second: Access, differing: Sequence[str], same: Sequence[str]
-    ) -> tuple[list[_Side], Any]:
+    ) -> tuple[list[AccessSide], Any]:
         """Both sides, and the set of pairs of threads that meet, and where."""
         apart = self._apart(first, second, differing)
-        sides = [
-            _Side(access, self._axes, letter, same)
-            for access, letter in ((first, "a"), (second, "b"))
-        ]
-        equal = [
-            f"{one} = {other}" for one, other in zip(*(s.elements for s in sides), strict=True)
-        ]
-        differ = " or ".join(f"{sides[0].name(tag)} != {sides[1].name(tag)}" for tag in apart)
-        places = [f"e{number}" for number in range(len(sides[0].elements))]
-        equal += [f"{place} = {one}" for place, one in zip(places, sides[0].elements, strict=True)]
-        names = [*(name for side in sides for name in side.names), *places]
-        unknowns = [name for side in sides for name in side.unknowns]
-        known = [condition for side in sides for condition in side.conditions]
-        body = " and ".join([*equal, f"({differ})", *known])
-        if unknowns:
-            body = f"exists ({', '.join(unknowns)} : {body})"
-        parameters = dict.fromkeys(name for side in sides for name in side.parameters)
-        return sides, read_set(f"[{', '.join(parameters)}] -> {{ [{', '.join(names)}] : {body} }}")
+        differ = " or ".join(f"{_name('a', tag)} != {_name('b', tag)}" for tag in apart)
+        sides = []
+        for access, letter in ((first, "a"), (second, "b")):
+            dimensions = [
+                Dimension(axis.var, _name(letter, axis.tag), const(0), axis.extent)
+                for axis in self._free(same)
+            ]
+            sides.append(AccessSide(access, letter, dimensions))
+        return sides, meeting(sides, differ)
+
+    def _free(self, same: Sequence[str]) -> list[Axis]:
+        """The axes along which the two threads may differ."""
+        return [axis for axis in self._axes if axis.tag not in same]
 
 
-class _Side:
-    """One access as conditions of isl, its variables named apart from those of the other one.
-
-    Attributes:
-        axes: those along which the thread is free.
-        elements: the indices.
-        names: the dimensions: the axes of the thread.
-        unknowns: other variables.
-        conditions: what is known of both.
-        parameters: the sizes.
-        exact: whether they say all that is known.
-    """
-
-    def __init__(
-        self, access: Access, axes: Sequence[Axis], letter: str, same: Sequence[str]
-    ) -> None:
-        self._letter = letter
-        self.axes = own = [axis for axis in axes if axis.tag not in same]
-        scope: dict[Var, object] = {axis.var: self.name(axis.tag) for axis in own}
-        for node in access.inner:
-            if isinstance(node, For):
-                scope[node.loop_var] = node
-            else:
-                scope[node.var] = node.value
-        affine = Affine(scope)  # type: ignore[arg-type]
-        elements = [affine.text(index) for index in access.indices]
-        conditions = [affine.formula(*condition) for condition in access.conditions]
-        for axis in own:
-            name = self.name(axis.tag)
-            conditions.append(f"0 <= {name} < {affine.text(axis.extent)}")
-        names = {name: f"{letter}_{name}" for name in affine.unknowns}
-        self.elements = [renamed(text, names) for text in elements]
-        self.conditions = [renamed(text, names) for text in (*conditions, *affine.constraints)]
-        self.unknowns = list(names.values())
-        self.names = [self.name(axis.tag) for axis in own]
-        self.parameters, self.exact = affine.parameters, affine.exact
-
-    def name(self, tag: str) -> str:
-        """The dimension of an axis."""
-        return f"{self._letter}_{tag.replace('.', '_')}"
-
-
-def renamed(text: str, names: dict[str, str]) -> str:
-    """A text of isl with other names."""
-    return re.sub(r"\w+", lambda word: names.get(word[0], word[0]), text)
+def _name(letter: str, tag: str) -> str:
+    """The dimension of an axis."""
+    return f"{letter}_{tag.replace('.', '_')}"

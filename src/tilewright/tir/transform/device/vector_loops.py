@@ -21,6 +21,7 @@ from tilewright.ir.expr import GE, LT, Expr, IntImm, Var
 from tilewright.ir.node import Node
 from tilewright.ir.rewrite import Rewriter
 from tilewright.ir.structural import structural_equal
+from tilewright.tir.access import collect_accesses
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.op.control import is_if_then_else
 from tilewright.tir.stmt import BufferStore, For, ForKind, IfThenElse, SeqStmt, Stmt, seq
@@ -28,7 +29,7 @@ from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.analysis.affine import difference, split
 from tilewright.tir.transform.analysis.ranges import conjuncts, without_likely
 from tilewright.tir.transform.analysis.tile_guards import guards_in
-from tilewright.tir.transform.analysis.vectorization import loop_body, native_lanes
+from tilewright.tir.transform.analysis.vectorization import native_lanes
 from tilewright.tir.transform.building.accumulators import lane_reductions
 from tilewright.tir.transform.building.folding import Iteration
 from tilewright.tir.transform.building.lanes import NotVectorizable
@@ -58,7 +59,8 @@ class _VectorLoops(StatementRewriter):
         if branches is not None:
             return branches.map_children(self)
         serial = loop.replace(kind=ForKind.SERIAL)
-        if not isinstance(loop.extent, IntImm) or lane_reductions(loop, loop_body(loop.body)):
+        accesses = collect_accesses(loop.body)
+        if not isinstance(loop.extent, IntImm) or lane_reductions(loop, accesses):
             return serial
         try:
             return _guarded_vectors(loop, serial)

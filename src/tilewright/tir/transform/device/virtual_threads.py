@@ -22,6 +22,7 @@ from typing import Any
 
 from tilewright.ir.expr import Expr, Var
 from tilewright.ir.rewrite import Rewriter, walk
+from tilewright.tir.access import collect_accesses
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import (
@@ -49,7 +50,7 @@ from tilewright.tir.transform.device.thread_axes import (
     tag_of,
     with_body,
 )
-from tilewright.tir.transform.device.thread_conflicts import ThreadConflicts, accesses_in
+from tilewright.tir.transform.device.thread_conflicts import ThreadConflicts
 
 
 def inject_virtual_threads(func: PrimFunc) -> PrimFunc:
@@ -102,7 +103,7 @@ def _meet(loop: For, memory: frozenset[Var], axis: Axis, axes: Sequence[Axis]) -
         axis: of the virtual threads.
         axes: those of the kernel.
     """
-    found = [a for a in accesses_in(loop.body, private=True) if a.buffer.data in memory]
+    found = [a for a in collect_accesses(loop.body).accesses if a.memory in memory]
     conflicts = ThreadConflicts((*axes, axis))
     return any(
         conflicts.certainly_along(axis.tag, first, second)

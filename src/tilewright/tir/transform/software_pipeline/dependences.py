@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 from tilewright.error import LoweringError
 from tilewright.ir.expr import Var
-from tilewright.tir.analysis.dependence.affine import Affine
-from tilewright.tir.analysis.dependence.solver import answers, limited, read_set
+from tilewright.tir.access import Access, collect_accesses
+from tilewright.tir.analysis.dependence.access_sides import AccessSide, Dimension, meeting
+from tilewright.tir.analysis.dependence.solver import answers, limited
 from tilewright.tir.analysis.dependence.violation import NotProved
 from tilewright.tir.memory_owner import MemoryOwner, owner_of
 from tilewright.tir.stmt import For, Stmt
-from tilewright.tir.transform.device.thread_conflicts import Access, accesses_in, renamed
 
 
 class Step(NamedTuple):
@@ -52,7 +52,7 @@ def require_overlap(
     Raises:
         LoweringError: for accesses whose order would be another one, or is not known to be kept.
     """
-    accesses = {step.number: accesses_in(step.stmt, private=True) for step in steps}
+    accesses = {step.number: collect_accesses(step.stmt).accesses for step in steps}
     for first in steps:
         for second in steps:
             low = 0 if first.number < second.number else 1
@@ -102,43 +102,10 @@ def _meet(
     distances: tuple[int, int],
     threads: Sequence[For],
 ) -> bool:
-    sides = [_Side(a, loop, letter, threads) for a, letter in ((first, "a"), (second, "b"))]
-    equal = [f"{one} = {other}" for one, other in zip(*(s.elements for s in sides), strict=True)]
-    apart = f"{distances[0]} <= b - a <= {distances[1]}"
-    body = " and ".join([apart, *equal, *(c for side in sides for c in side.conditions)])
-    unknowns = [name for side in sides for name in side.unknowns]
-    if unknowns:
-        body = f"exists ({', '.join(unknowns)} : {body})"
-    parameters = dict.fromkeys(name for side in sides for name in side.parameters)
-    return not read_set(f"[{', '.join(parameters)}] -> {{ [a, b] : {body} }}").is_empty()
-
-
-class _Side:
-    """An access as conditions of isl; its variables have names of their own.
-
-    Attributes:
-        elements: the indices.
-        unknowns: its variables, but for the iteration, whose name is the letter.
-        conditions: what is known of them.
-        parameters: the sizes.
-    """
-
-    def __init__(self, access: Access, loop: For, letter: str, threads: Sequence[For]) -> None:
-        scope: dict[Var, object] = {loop.loop_var: letter}
-        for thread in threads:
-            scope[thread.loop_var] = thread
-        for node in access.inner:
-            if isinstance(node, For):
-                scope[node.loop_var] = node
-            else:
-                scope[node.var] = node.value
-        affine = Affine(scope)  # type: ignore[arg-type]
-        elements = [affine.text(index) for index in access.indices]
-        start, extent = affine.text(loop.min), affine.text(loop.extent)
-        conditions = [affine.formula(*condition) for condition in access.conditions]
-        conditions.append(f"{start} <= {letter} < {start} + {extent}")
-        names = {name: f"{letter}_{name}" for name in affine.unknowns}
-        self.elements = [renamed(text, names) for text in elements]
-        self.conditions = [renamed(text, names) for text in (*conditions, *affine.constraints)]
-        self.unknowns = list(names.values())
-        self.parameters = affine.parameters
+    sides = [
+        AccessSide(
+            access, letter, [Dimension(loop.loop_var, letter, loop.min, loop.extent)], threads
+        )
+        for access, letter in ((first, "a"), (second, "b"))
+    ]
+    return not meeting(sides, f"{distances[0]} <= b - a <= {distances[1]}").is_empty()
