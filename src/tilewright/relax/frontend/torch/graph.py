@@ -198,10 +198,11 @@ class Graph(Emitter):
             self.sizes.define(fake, value)
         if not isinstance(fake, torch.Tensor) or not isinstance(value, RelaxExpr):
             return value
-        for size, extent in zip(fake.shape, value.struct_info.extents or (), strict=False):
-            self.sizes.define(size, extent)
-        info, expected = value.struct_info, self.struct_info_of(fake)
+        info = value.struct_info
         assert isinstance(info, TensorStructInfo)
+        for size, extent in zip(fake.shape, info.extents or (), strict=False):
+            self.sizes.define(size, extent)
+        expected = self.struct_info_of(fake)
         if info.dtype != expected.dtype or info.ndim not in (expected.ndim, -1):
             raise UnsupportedError(f"the conversion gives {info!r}, torch {expected!r}")
         if self.same_shape(value, expected.extents or ()):

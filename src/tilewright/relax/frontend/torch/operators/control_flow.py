@@ -72,7 +72,8 @@ class _Loop:
         inside = [Var(value.name_hint, value.struct_info) for value in self._captured]
         params = [Var("power", PrimStructInfo("int64", power)), *state, *inside]
         name = graph.builder.get_unique_name("loop")
-        signature = FuncStructInfo([param.struct_info for param in params], TupleStructInfo(infos))
+        taken: list[Any] = [param.struct_info for param in params]
+        signature = FuncStructInfo(taken, TupleStructInfo(infos))
         self._name = graph.builder.declare_func(name, signature)
         with graph.builder.function(name, params, private=True):
             operands = self._operands(inside)
