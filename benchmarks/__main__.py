@@ -9,6 +9,7 @@ python -m benchmarks doors --help       the three front doors of the tuner besid
 python -m benchmarks models --help      whole models, beside torch and onnxruntime
 python -m benchmarks torch_compile --help   models through torch.compile, beside Inductor
 python -m benchmarks onnx --help        the test cases of operators of ONNX: what is supported
+python -m benchmarks onnx-models --help models of ONNX, quantised too, beside onnxruntime
 python -m benchmarks gpu --help         its code for GPUs, beside torch
 python -m benchmarks kernels --help     what kernels for CUDA devices cost, counted without one
 python -m benchmarks fleet --help       tuning on many machines, simulated, and what Ray costs
@@ -31,6 +32,7 @@ COMMANDS: Final = {
     "models": "benchmarks.models.command",
     "torch_compile": "benchmarks.torch_compile.command",
     "onnx": "benchmarks.onnx_cases.command",
+    "onnx-models": "benchmarks.onnx_models.command",
     "gpu": "benchmarks.gpu.command",
     "kernels": "benchmarks.kernels.command",
     "fleet": "benchmarks.fleet.command",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ from tilewright.cli.model_file import (
 )
 from tilewright.error import ArgumentValueError, DeviceError, ExportError
 from tilewright.ir.convert import const
+from tilewright.runtime import include_directory
 from tilewright.runtime.device import cpu
 from tilewright.target import Target
 from tilewright.tir.substitute import substitute, variables_of
@@ -50,7 +52,10 @@ def add_to(commands: Any) -> None:
         help="the library, such as model.so; model.tar for object files",
     )  # fmt: skip
     compiling.add_argument(
-        "--header", type=Path, metavar="FILE", help="write a header for C programs, too"
+        "--header",
+        type=Path,
+        metavar="FILE",
+        help="write a header for C programs, too, with tilewright.h beside it",
     )
     compiling.add_argument(
         "--tune", type=duration, metavar="TIME",
@@ -79,8 +84,8 @@ def add_to(commands: Any) -> None:
     profiling = commands.add_parser(
         "profile",
         help="time a model",
-        description="Time each kernel of a model (.onnx, .pt2), or a library as a whole. Inputs "
-        "that are not given are random.",
+        description="Time each kernel of a model (.onnx, .pt2), or of a library of the command "
+        "compile. Inputs that are not given are random.",
     )
     profiling.add_argument("model", type=Path, metavar=METAVAR, help=_MODEL)
     profiling.add_argument("--input", action="append", default=[], metavar="FILE", help=_INPUT)
@@ -127,8 +132,8 @@ def run_compile(options: argparse.Namespace) -> int:
     executable = _executable(options, target)
     with _doing("writing the library"):
         try:
-            path = executable.export_library(options.output)
-            header = executable.export_header(options.header) if options.header else None
+            path = executable.export_library(options.output, profiled=True)
+            header = _write_header(executable, options.header) if options.header else None
         except OSError as error:
             raise ExportError(f"cannot write {options.output}: {error.strerror}") from None
     print(executable.stats().rstrip())
@@ -136,6 +141,13 @@ def run_compile(options: argparse.Namespace) -> int:
     if header:
         print(f"header: {header}")
     return 0
+
+
+def _write_header(executable: Any, path: Path) -> str:
+    """Write the header of a library, and beside it the one that it includes."""
+    header = executable.export_header(path)
+    shutil.copy(Path(include_directory(), "tilewright.h"), path.absolute().parent)
+    return header
 
 
 def _executable(options: argparse.Namespace, target: Target) -> Any:
@@ -218,30 +230,32 @@ def _names(machine: Any) -> list[str]:
 
 def run_profile(options: argparse.Namespace) -> int:
     """Print where time goes."""
+    from tilewright import relax
+
+    sizes = _sizes(options.size)
     if options.model.suffix in SOURCES:
-        return _profile_kernels(options)
-    machine = _machine(options)
-    arrays = read_arrays(options.input, _names(machine))
+        executable = _executable(options, Target(options.target))
+        machine = relax.VirtualMachine(executable)
+        infos = [param.struct_info for param in executable.mod["main"].params]
+        inputs: Any = [(str(info.dtype), info.extents) for info in infos]
+    else:
+        machine = _machine(options)
+        observed = machine.observed("main")
+        inputs = observed and observed.inputs
+    if options.input or not inputs:
+        arrays: Sequence[Any] = read_arrays(options.input, _names(machine))
+    else:
+        arrays = random_arguments([_form(form, sizes) for form in inputs])
+    if inputs is not None:
+        with _doing("running"):
+            table = machine.profile("main", *arrays, repeat=options.repeat)
+        print(table)
+        return 0
     timing = machine.time_evaluator("main", cpu(), number=1, repeat=options.repeat)(*arrays)
     print(
         f"main: {seconds(timing.median)} (median of {count(options.repeat, 'run')}), "
         f"{seconds(timing.min)} to {seconds(timing.max)}"
     )
-    return 0
-
-
-def _profile_kernels(options: argparse.Namespace) -> int:
-    from tilewright import relax
-
-    executable = _executable(options, Target(options.target))
-    machine = relax.VirtualMachine(executable)
-    if options.input:
-        arrays: Sequence[Any] = read_arrays(options.input, _names(machine))
-    else:
-        arrays = random_arguments(_forms(executable.mod["main"], _sizes(options.size)))
-    with _doing("running"):
-        table = machine.profile("main", *arrays, repeat=options.repeat)
-    print(table)
     return 0
 
 
@@ -260,13 +274,20 @@ def _sizes(texts: Sequence[str]) -> dict[str, int]:
     return sizes
 
 
-def _forms(function: Any, sizes: dict[str, int]) -> list[tuple[str, str, list[int]]]:
-    """The kind, dtype and shape of each argument; sizes that are not given are 1."""
-    forms: list[tuple[str, str, list[int]]] = []
-    for param in function.params:
-        shape = []
-        for extent in param.struct_info.extents:
-            known = {v: const(sizes.get(v.name, 1), v.dtype) for v in variables_of(extent)}
-            shape.append(int(Analyzer().simplify(substitute(extent, known)).value))  # type: ignore[union-attr]
-        forms.append(("TENSOR", str(param.struct_info.dtype), shape))
-    return forms
+def _form(described: Any, sizes: dict[str, int]) -> tuple[str, str, list[int]]:
+    """The kind, dtype and shape of an argument; sizes that are not given are 1."""
+    if described is None:
+        raise ArgumentValueError("an input is no array: the model needs --input NAME=FILE.npy")
+    dtype, extents = described
+    return "TENSOR", dtype, [_extent(extent, sizes) for extent in extents]
+
+
+def _extent(extent: Any, sizes: dict[str, int]) -> int:
+    if isinstance(extent, int):
+        return extent
+    if isinstance(extent, str):  # in a library
+        if extent.isidentifier():
+            return sizes.get(extent, 1)
+        raise ArgumentValueError(f"an input has {extent} elements: the model needs --input")
+    known = {v: const(sizes.get(v.name, 1), v.dtype) for v in variables_of(extent)}
+    return int(Analyzer().simplify(substitute(extent, known)).value)  # type: ignore[union-attr]

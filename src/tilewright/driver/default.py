@@ -7,7 +7,7 @@ import warnings
 from tilewright.error import NestingError
 from tilewright.ir.cache import clear_caches
 from tilewright.ir.dtype import INT64
-from tilewright.ir.expr import Call
+from tilewright.ir.expr import Call, Expr
 from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.pass_context import PassContext
 from tilewright.ir.rewrite import walk
@@ -70,23 +70,29 @@ class DefaultSchedule(ModulePass):
     def _scheduled(self, functions: dict[GlobalVar, PrimFunc]) -> IRModule | None:
         """Functions with their default schedule; None, with a warning, if that failed.
 
-        Products whose rows may be a single one have a version for that.
+        Products whose rows may be a single one, or a few, have versions for that.
         """
-        from tilewright.schedule_rules.one_row import joined, sizes_of_rows, with_one_row
+        from tilewright.schedule_rules import few_rows as rows
 
         if self._target.kind.name != "llvm":
             return _scheduled(functions, self._target)
-        sizes = {v: sizes_of_rows(f, self._target.machine) for v, f in functions.items()}
-        versions = {
-            var: (GlobalVar(f"{var.name_hint}.one_row"), with_one_row(functions[var], found))
-            for var, found in sizes.items()
-            if found
-        }
-        scheduled = _scheduled({**functions, **dict(versions.values())}, self._target)
-        if scheduled is None or not versions:
+        machine, versions = self._target.machine, dict(functions)
+        cases: list[tuple[GlobalVar, GlobalVar, Expr]] = []
+        for var, func in functions.items():
+            sizes = rows.sizes_of_rows(func, machine)
+            if sizes and rows.gains_with_few_rows(func, machine):
+                few = GlobalVar(f"{var.name_hint}.few_rows")
+                versions[few] = rows.with_few_rows(func)
+                cases.append((var, few, rows.are_few_rows(sizes)))
+            if sizes:
+                one = GlobalVar(f"{var.name_hint}.one_row")
+                versions[one] = rows.with_one_row(func, sizes)
+                cases.append((var, one, rows.is_one_row(sizes)))
+        scheduled = _scheduled(versions, self._target)
+        if scheduled is None or not cases:
             return scheduled
-        for var, (other, _) in versions.items():
-            whole = joined(scheduled[var.name_hint], scheduled[other.name_hint], sizes[var])
+        for var, other, condition in cases:
+            whole = rows.joined(scheduled[var.name_hint], scheduled[other.name_hint], condition)
             scheduled.update_func(scheduled.get_global_var(var.name_hint), whole)
         return scheduled
 

@@ -211,12 +211,14 @@ def _for_kernels(kind: str, vectorizes: bool) -> list[Pass]:
     from tilewright.tir.transform.device.passes import (
         InjectPTXAsyncCopy,
         LowerVectors,
+        UnconditionalBarriers,
         VectorizeKernels,
     )
 
     return [
         tir.InlineLets(),
         *([VectorizeKernels()] if vectorizes else []),
+        *([UnconditionalBarriers()] if kind == "opencl" else []),  # when all branches are there
         *([InjectPTXAsyncCopy()] if kind == "cuda" else []),  # after it: of whole vectors
         tir.MarkUnrolledLoops(),  # the compiler of the device unrolls them
         tir.RemoveNoOp(),

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
-from tilewright.ir.expr import Var
+from tilewright.ir.expr import IntImm, Var
+from tilewright.schedule_rules.accesses import Access
 from tilewright.schedule_rules.contraction_plan import (
     ENOUGH_FILLED,
     ENOUGH_REUSE,
@@ -15,8 +17,14 @@ from tilewright.schedule_rules.contraction_plan import (
     Plan,
 )
 from tilewright.schedule_rules.contraction_steps import tile_contraction
+from tilewright.schedule_rules.dot_products import find_dot_product
 from tilewright.schedule_rules.nest import Nest
-from tilewright.schedule_rules.operands import Contraction, constant_memory, find_contraction
+from tilewright.schedule_rules.operands import (
+    Contraction,
+    constant_memory,
+    few_rows,
+    find_contraction,
+)
 from tilewright.schedule_rules.structures import Structure
 from tilewright.tir.schedule import BlockRV, Schedule
 from tilewright.tir.transform.machine import Machine
@@ -56,6 +64,7 @@ def tile_products(
     if found is None:
         return []
     constants = constant_memory(sch)
+    found = replace(found, few_rows=few_rows(sch))
     ways = plans(found, machine, nest.outer, constants)
     if most < math.inf and ways:
         times = [plan.cycles(constants) for plan in ways]
@@ -74,14 +83,42 @@ def plans(
         constants: the memory of operands that are packed only once, when the program is compiled.
     """
     plain = Plan(found, (found.column,), machine, outer, packed=False)
-    forms = _plans_along_columns(plain, constants)
+    dots = _dot_product_plans(found, machine, outer, constants)
+    forms = [*dots, *_plans_along_columns(plain, constants)]
     transposed = transposed_plan(found, machine, outer)
     others = _other_plans(plain, forms)
-    if transposed is None:
+    if transposed is None or dots:
         return [*forms, *others]
     if forms and forms[0].cycles(constants) < transposed.cycles(constants):
         return [*forms, transposed, *others]
     return [transposed, *forms, *others]
+
+
+def _dot_product_plans(
+    found: Contraction, machine: Machine, outer: int, constants: frozenset[Var]
+) -> list[Plan]:
+    """Ways by instructions that add several products at once, if the machine has them.
+
+    The operand with columns is packed, groups of steps side by side.
+    """
+    plans = []
+    for form, transposed in ((found, False), (found.transposed(), True)):
+        dot = find_dot_product(form, machine)
+        if dot is None or not form.fixed or _has_windows(form.moving[0]):
+            continue
+        plan = Plan(
+            form, (form.column,), machine, outer, packed=True, transposed=transposed, dot=dot
+        )
+        free = form.moving[0].buffer.data in constants
+        is_worth_packing = plan.reuse >= (LEAST_REUSE if free else ENOUGH_REUSE)
+        if plan.may_pack() and is_worth_packing and plan.width_of_all >= plan.lanes:
+            plans.append(plan)
+    return plans
+
+
+def _has_windows(access: Access) -> bool:
+    """Whether an operand is read at sums of iterators, as images are in convolutions."""
+    return not all(isinstance(index, (Var, IntImm)) for index in access.indices)
 
 
 def _plans_along_columns(plain: Plan, constants: frozenset[Var]) -> list[Plan]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Var
 from tilewright.schedule_rules.accesses import Access
+from tilewright.schedule_rules.dot_products import DotProduct
 from tilewright.schedule_rules.operands import Contraction
 from tilewright.schedule_rules.tiles import STREAM, Tile, arrival, register_tile, tile_cost
 from tilewright.tir.transform.machine import LINE_BYTES, Machine
@@ -50,6 +52,7 @@ class Plan:
         packed: whether the operand with columns is copied into panels first.
         transposed: whether the columns are not neighbours in the result.
         packs_rows: whether the operand with rows is copied first, those of a tile side by side.
+        dot: how it is computed by dot products; a step then stands for a group of steps.
     """
 
     def __init__(
@@ -62,6 +65,7 @@ class Plan:
         packed: bool,
         transposed: bool = False,
         packs_rows: bool = False,
+        dot: DotProduct | None = None,
     ) -> None:
         self.found = found
         self.columns = columns
@@ -70,12 +74,16 @@ class Plan:
         self.packed = packed
         self.transposed = transposed
         self.packs_rows = packs_rows
+        self.dot = dot
         a = found.accesses
         self.itemsize = found.moving[0].buffer.dtype.itemsize
         self.lanes = machine.lanes(a.stores[0].buffer.dtype)
         self.depth = a.count(a.reduction)
+        if dot is not None:
+            self.itemsize = dot.size * DType(dot.dtypes[1]).itemsize
+            self.depth = -(-self.depth // dot.size)
         self.width_of_all = a.count(columns)
-        self.rows = a.extent(found.row)
+        self.rows = found.row_count()
         self.reuse = self.rows * a.count(
             var for var in found.outer if not any(load.mentions(var) for load in found.moving)
         )
@@ -84,6 +92,11 @@ class Plan:
             self.tile = self._tile(streams=True)
         self.width = self.tile.vectors * self.lanes
         self.block_depth = self._block_depth()
+
+    @property
+    def other_registers(self) -> int:
+        """Number of registers that a step takes beside the results and the vectors of columns."""
+        return 1 if self.dot is None or self.dot.kind.accumulates else 2
 
     @property
     def stages_results(self) -> bool:
@@ -96,7 +109,7 @@ class Plan:
         reduction = self.found.accesses.reduction
         if not (self.packed or self.is_narrow()) or self.reuse <= self.tile.rows:
             return None
-        extent = self.found.accesses.extents[reduction[0]]
+        extent = self._steps_of(reduction[0])
         if extent is None or self._panel_bytes() <= self.machine.own_cache // 2:
             return None
         step = self.depth // extent
@@ -105,12 +118,19 @@ class Plan:
         whole = (n for n in range(fitting, fitting // 2, -1) if extent % n == 0)
         return next(whole, -(-extent // -(-extent // fitting)))
 
+    def _steps_of(self, var: Var) -> int | None:
+        """How many steps an iterator of the sum counts; None if that is symbolic."""
+        extent = self.found.accesses.extents[var]
+        if extent is None or self.dot is None or var is not self.dot.step:
+            return extent
+        return -(-extent // self.dot.size)
+
     def block_depths(self) -> list[int]:
         """Other lengths of a block of the sum, which divide it."""
         if self.block_depth is None:
             return []
         reduction = self.found.accesses.reduction
-        extent = self.found.accesses.extent(reduction[0])
+        extent = self._steps_of(reduction[0]) or self.depth
         least = max(1, self.block_depth // 2, SHORTEST_SUM * extent // self.depth)
         return [n for n in range(least, min(extent, 4 * self.block_depth) + 1) if extent % n == 0]
 
@@ -122,6 +142,7 @@ class Plan:
         return register_tile(
             self.rows, self.width_of_all, self.depth, self.lanes, itemsize, self.machine,
             streams=streams, near=self.packs_rows or self.found.has_near_rows(),
+            others=self.other_registers,
         )  # fmt: skip
 
     def is_narrow(self) -> bool:
@@ -226,8 +247,8 @@ class Plan:
             return [1]
         depth = self.depth
         if self.block_depth is not None:
-            depth = depth // self.found.accesses.extent(self.found.accesses.reduction[0])
-            depth *= self.block_depth
+            outermost = self._steps_of(self.found.accesses.reduction[0]) or depth
+            depth = depth // outermost * self.block_depth
         panel_bytes = depth * self.width * self.itemsize
         panels = -(-self.width_of_all // self.width)
         fitting = max(1, min(panels, self.machine.own_cache // 2 // panel_bytes))

@@ -10,6 +10,11 @@ from tilewright.ir.expr import Expr, Var
 from tilewright.schedule_rules.accesses import accesses_of
 from tilewright.schedule_rules.contraction_plan import FAR, Plan
 from tilewright.schedule_rules.decisions import choose, without
+from tilewright.schedule_rules.dot_product_steps import (
+    current_access,
+    inline_padding,
+    prepare_operands,
+)
 from tilewright.schedule_rules.elementwise import vectorize_elements
 from tilewright.schedule_rules.nest import (
     Nest,
@@ -23,7 +28,13 @@ from tilewright.schedule_rules.nest import (
 )
 from tilewright.schedule_rules.operands import constant_memory
 from tilewright.schedule_rules.structures import apply_rule
-from tilewright.schedule_rules.tiles import RegisterTile, choose_tile, copy_squares, vectorize_tile
+from tilewright.schedule_rules.tiles import (
+    RegisterTile,
+    choose_tile,
+    copy_groups,
+    copy_squares,
+    vectorize_tile,
+)
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
@@ -51,7 +62,9 @@ def tile_contraction(plan: Plan, epilogue: Sequence[BlockRV], sch: Schedule, nes
     Args:
         epilogue: element-wise blocks that read the result, for each tile of it.
     """
-    tile = choose_tile(sch, plan.tile, plan.rows, plan.width_of_all, plan.lanes, plan.machine)
+    tile = choose_tile(
+        sch, plan.tile, plan.rows, plan.width_of_all, plan.lanes, plan.machine, plan.other_registers
+    )
     _Steps(plan, sch, nest, tile).apply(epilogue)
 
 
@@ -76,21 +89,31 @@ class _Steps:
     def apply(self, epilogue: Sequence[BlockRV]) -> None:
         """Take all steps."""
         plan, sch, f = self.plan, self.sch, self.plan.found
+        if plan.dot is not None:
+            epilogue = prepare_operands(sch, self.block, plan, epilogue)
         if plan.stages_results:
             epilogue = self._stage_results(epilogue)
         if plan.packs_rows:
             self._pack_rows()
-        loops = self.nest.loops
+        loops = self.nest.loops if plan.dot is None else self.nest.again(sch).loops
+        group: list[LoopRV] = []
+        if plan.dot is not None:
+            loops[plan.dot.step], part = sch.split(loops[plan.dot.step], [None, plan.dot.size])
+            group.append(part)
         column = self._column(loops)
         outer = [v for v in without(f.outer, *plan.columns) if v in loops]
         needed = [loops[v] for v in outer if any(load.mentions(v) for load in f.moving)]
         then = [loops[v] for v in outer if not any(load.mentions(v) for load in f.moving)]
         depth = [loops[v] for v in f.accesses.reduction if v in loops]
         counts = plan.panels()
-        sizes = [self.tile.vectors, self.tile.lanes]
+        sizes = [self.tile.vectors]
         if counts != [1]:
             sizes.insert(0, choose(sch, counts, counts[-1]))
-        block_column, *panel, vector, lane = sch.split(column, [None, *sizes])
+        if plan.dot is None:
+            block_column, *panel, vector, lane = sch.split(column, [None, *sizes, self.tile.lanes])
+        else:  # there are only whole vectors, so that no lane has a condition
+            column, lane = sch.split(column, [None, self.tile.lanes])
+            block_column, *panel, vector = sch.split(column, [None, *sizes])
         block_row, row = sch.split(loops[f.row], [None, self.tile.rows])
         blocks: list[LoopRV] = []
         if plan.block_depth is not None:
@@ -99,7 +122,7 @@ class _Steps:
             blocks.append(block_step)
         # A panel is used for all that it does not depend on, before the next one is packed.
         around = [*needed, block_column, *blocks, *then, block_row, *panel]
-        sch.reorder(*around, *depth, row, vector, lane)
+        sch.reorder(*around, *depth, row, vector, lane, *group)
         is_single = plan.width_of_all <= counts[-1] * plan.width
         first = needed if is_single else [*needed, block_column]
         panels: Buffer | None = None
@@ -111,14 +134,19 @@ class _Steps:
                 self._prefetch_next_copy(block_column)
         in_tiles = self._schedule_consumers(epilogue, first if blocks else around)
         is_cut = plan.width_of_all % plan.lanes != 0 and not (in_tiles or plan.stages_results)
-        steps = self._unroll_steps(depth, 1 if is_cut else 0)
+        steps = self._unroll_steps(depth, 1 if is_cut or plan.dot is not None else 0)
         if panels is None:
             self._prefetch(steps)
         else:
             self._prefetch_panels(steps, panels)
         sch.unroll(row)
         sch.unroll(vector)
-        sch.vectorize(lane)
+        if plan.dot is None:
+            sch.vectorize(lane)
+        else:
+            init = sch.decompose_reduction(self.block, [*blocks, *depth][0])
+            sch.vectorize(sch.get_loops(init)[-1])
+            sch.tensorize(lane, plan.dot.intrinsic(self.tile.lanes))
         if plan.outer == 0:
             parallelize(sch, first or [*then, block_row], plan.machine)
 
@@ -206,7 +234,7 @@ class _Steps:
         Returns:
             The panels.
         """
-        plan, sch, width = self.plan, self.sch, self.tile.width
+        plan, sch, width, dot = self.plan, self.sch, self.tile.width, self.plan.dot
         (operand,) = plan.found.moving
         iterators = self._iterators
         columns = positions_of(plan.columns, iterators)
@@ -215,23 +243,41 @@ class _Steps:
 
         def layout(*values: Expr) -> tuple[Any, ...]:
             flat = self._flat_column(values)
-            return (flat // width, *(values[n] for n in inner), flat % width)
+            if dot is None:
+                return (flat // width, *(values[n] for n in inner), flat % width)
+            sizes = [dot.size if iterators[n] is dot.step else 1 for n in inner]
+            steps = [values[n] // size for n, size in zip(inner, sizes, strict=True)]
+            (grouped,) = positions_of([dot.step], iterators)
+            vector, lane = flat // self.tile.lanes, flat % self.tile.lanes
+            vectors = self.tile.vectors
+            place = (vector % vectors, lane, values[grouped] % dot.size)
+            return (vector // vectors, *steps, *place)
 
         index_map = IndexMap.from_func(layout, len(iterators))
-        copy = sch.reindex_cache_read(self.block, operand.buffer.name, "global", index_map)
+        name = current_access(sch, self.block, plan, operand).buffer.name
+        copy = sch.reindex_cache_read(self.block, name, "global", index_map)
+        if dot is not None:
+            inline_padding(sch, copy, operand)
+            if str(operand.buffer.dtype) != dot.dtypes[1]:
+                sch.unsafe_set_dtype(copy, 0, dot.dtypes[1])
         if place is not None:
             sch.compute_at(copy, place)
         around = loops_around(sch, copy, place)
-        if not copy_squares(sch, copy, used.index(columns[-1]), around, self.tile):
+        if dot is not None:
+            (grouped,) = positions_of([dot.step], iterators)
+            column, step = used.index(columns[-1]), used.index(grouped)
+            copy_groups(sch, copy, column, step, around, self.tile, dot.size)
+        elif not copy_squares(sch, copy, used.index(columns[-1]), around, self.tile):
             self._vectorize(copy, around)
         return block_of(sch, copy).writes[0].buffer
 
     def _prefetch_next_copy(self, columns: LoopRV) -> None:
-        """Ask ahead for what the next block of columns will copy, if the search wants it."""
+        """Ask ahead for what the next block of columns will copy, if its rows are far apart, or
+        the search wants it."""
         plan, (operand,) = self.plan, self.plan.found.moving
         is_constant = operand.buffer.data in constant_memory(self.sch)
         if plan.machine.cores == 1 and plan.found.is_contiguous(plan.columns) and not is_constant:
-            ahead = choose(self.sch, (0, 1), 0)
+            ahead = choose(self.sch, (0, 1), 1 if plan.is_far(operand) else 0)
             self.sch.annotate(columns, SOFTWARE_PREFETCH, {operand.buffer.name: ahead})
 
     def _pack_rows(self) -> None:

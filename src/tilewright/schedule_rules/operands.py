@@ -18,6 +18,13 @@ NEAR: Final = 2
 ENOUGH_ROWS: Final = 8
 """Number of rows that use a vector of columns about as often as registers allow."""
 
+MANY_ROWS: Final = 1024
+"""The number of rows that a symbolic one stands for."""
+
+FEW_ROWS: Final = "tir.few_rows"
+"""The attribute of a function that runs only where products of a symbolic number of rows have at
+the most so many."""
+
 CONSTANT_PARAMS: Final = "tir.constant_params"
 """The attribute with the positions of parameters that are constants in all calls."""
 
@@ -34,6 +41,8 @@ class Contraction:
         outer: the other spatial iterators.
         moving: the accesses to operands with columns.
         fixed: the accesses to operands without.
+        few_rows: the number of rows that a symbolic one stands for, where those are known to be
+            few; None where nothing is known.
     """
 
     accesses: BlockAccesses
@@ -42,6 +51,11 @@ class Contraction:
     outer: tuple[Var, ...]
     moving: tuple[Access, ...]
     fixed: tuple[Access, ...]
+    few_rows: int | None = None
+
+    def row_count(self) -> int:
+        """How many rows there are, as far as that is known."""
+        return self.accesses.extent(self.row, self.few_rows or MANY_ROWS)
 
     def is_contiguous(self, columns: Sequence[Var]) -> bool:
         """Whether `columns`, as one, run over one stretch of every operand with columns."""
@@ -87,6 +101,14 @@ class Contraction:
             if in_all and in_none and self.follows(store, var, columns[0]):
                 columns.insert(0, var)
         return tuple(columns)
+
+
+def few_rows(sch: Schedule) -> int | None:
+    """The maximum number of rows of products of the function at hand; None if nothing is known."""
+    var = sch.func_working_on
+    func = None if var is None else sch.mod[var.name_hint]
+    found = func.attrs.get(FEW_ROWS) if isinstance(func, PrimFunc) else None
+    return None if found is None else int(found)
 
 
 def constant_memory(sch: Schedule) -> frozenset[Var]:

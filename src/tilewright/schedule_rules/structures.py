@@ -15,7 +15,7 @@ from tilewright.schedule_rules.nest import (
     extent_of,
     nest_of,
 )
-from tilewright.tir.schedule import BlockRV, Schedule
+from tilewright.tir.schedule import BlockRV, Schedule, ScheduleError
 from tilewright.tir.stmt import ForKind
 from tilewright.tir.transform.machine import Machine
 
@@ -35,10 +35,15 @@ def compact(sch: Schedule | None, blocks: Sequence[BlockRV]) -> Schedule | None:
 
 
 def _unrolled_nodes(sch: Schedule, block: BlockRV) -> int:
-    """Nodes of the copies of a block in unrolled loops; 0 if there are no copies."""
+    """Nodes of the copies of a block in unrolled loops; 0 if there are no copies, or the block has
+    become a tensor intrinsic, which is an instruction for each vector of a tile."""
     copies = 1
     view = sch.copy()  # looking at it leaves no instructions in the trace
-    for loop in view.get_loops(block):
+    try:
+        loops = view.get_loops(block)
+    except ScheduleError:
+        return 0
+    for loop in loops:
         if view.get(loop).kind is ForKind.UNROLLED:
             copies *= extent_of(view, loop) or 1
     return 0 if copies == 1 else copies * sum(1 for _ in walk_once(block_of(sch, block).body))

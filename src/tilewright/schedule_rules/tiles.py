@@ -44,9 +44,14 @@ class Tile(NamedTuple):
     vectors: int
 
 
-def fits_registers(tile: Tile, machine: Machine) -> bool:
-    """Whether each result of a tile, and each vector of one step, has a register."""
-    operands = max(tile.vectors + 1, RESERVED_REGISTERS)
+def fits_registers(tile: Tile, machine: Machine, others: int = 1) -> bool:
+    """Whether each result of a tile, and each vector of one step, has a register.
+
+    Args:
+        others: number of further registers that a step takes: one for an element of a row, and
+            one for products that another instruction adds to the results.
+    """
+    operands = max(tile.vectors + others, RESERVED_REGISTERS)
     return tile.rows * tile.vectors + operands <= machine.vector_registers
 
 
@@ -60,6 +65,7 @@ def register_tile(
     *,
     streams: bool = False,
     near: bool = False,
+    others: int = 1,
 ) -> Tile:
     """The tile whose results stay in registers while a reduction runs, with the least time.
 
@@ -75,6 +81,7 @@ def register_tile(
         streams: whether the operand with columns is too large for a cache.
         near: whether rows are next to each other in memory, so that more rows take no more lines
             of the first cache.
+        others: see `fits_registers`.
     """
     whole = -(-columns // lanes)
     fitting = MOST_ROWS if near else machine.first_cache // (2 * depth * itemsize)
@@ -82,7 +89,7 @@ def register_tile(
         Tile(r, v)
         for v in range(1, min(MOST_VECTORS, whole) + 1)
         for r in range(1, min(MOST_ROWS, rows) + 1)
-        if fits_registers(Tile(r, v), machine) and r <= max(fitting, 6)
+        if fits_registers(Tile(r, v), machine, others) and r <= max(fitting, 6)
     ]
 
     def key(tile: Tile) -> tuple[float, int]:
@@ -116,7 +123,13 @@ class RegisterTile:
 
 
 def choose_tile(
-    sch: Schedule, best: Tile, rows: int, columns: int, lanes: int, machine: Machine
+    sch: Schedule,
+    best: Tile,
+    rows: int,
+    columns: int,
+    lanes: int,
+    machine: Machine,
+    others: int = 1,
 ) -> RegisterTile:
     """Leave to the search which of the tiles that keep the multipliers busy is taken.
 
@@ -127,6 +140,7 @@ def choose_tile(
         rows: how many rows there are altogether.
         lanes: elements of a vector register.
         machine: its registers.
+        others: see `fits_registers`.
     """
     lanes = min(lanes, max(2, 1 << (columns - 1).bit_length()))
     whole = -(-columns // lanes)
@@ -135,7 +149,7 @@ def choose_tile(
         Tile(r, v): tile_cost(Tile(r, v), rows, whole)
         for r in range(1, min(MOST_ROWS, rows) + 1)
         for v in range(1, min(MOST_VECTORS, whole) + 1)
-        if fits_registers(Tile(r, v), machine)
+        if fits_registers(Tile(r, v), machine, others)
     }
     most = ENOUGH_COST * min(costs.values())
     # Panels that are cut off at the end double the code, and the time to compile it.
@@ -144,7 +158,7 @@ def choose_tile(
     chosen = choose(sch, {t.rows for t in good}, best.rows)
     if isinstance(vectors, int) and isinstance(chosen, int):
         return RegisterTile(chosen, vectors, lanes)
-    registers = machine.vector_registers - at_least(vectors + 1, RESERVED_REGISTERS)
+    registers = machine.vector_registers - at_least(vectors + others, RESERVED_REGISTERS)
     return RegisterTile(at_most(chosen, registers // vectors), vectors, lanes)
 
 
@@ -214,6 +228,44 @@ def copy_squares(
     sch.unroll(row)
     sch.vectorize(lane)
     return True
+
+
+def copy_groups(
+    sch: Schedule,
+    block: BlockRV,
+    column: int,
+    grouped: int,
+    outer: int,
+    tile: RegisterTile,
+    size: int,
+) -> None:
+    """Put the steps of groups side by side for each column.
+
+    Args:
+        block: a block that copies.
+        column: the position of the iterator over columns in the copy.
+        grouped: the position of the iterator over steps.
+        outer: how many loops around it belong to others.
+        tile: the tile that the panels are for.
+        size: number of steps of a group.
+    """
+    accesses = accesses_of(block_of(sch, block))
+    loops = loops_by_iterator(sch, block, outer)
+    (load,) = accesses.loads
+    along, step = accesses.spatial[column], accesses.spatial[grouped]
+    if along not in loops or step not in loops:
+        return
+    others = [loop for var, loop in loops.items() if var is not along and var is not step]
+    vectors, lane = sch.split(loops[along], [None, tile.lanes])
+    panel, vector = sch.split(vectors, [None, tile.vectors])
+    group, part = sch.split(loops[step], [None, size])
+    if load.stride(step) == 1:
+        sch.reorder(panel, *others, group, vector, lane, part)
+        sch.vectorize(part)
+    else:
+        sch.reorder(panel, *others, group, vector, part, lane)
+        sch.unroll(part)
+        sch.vectorize(lane)
 
 
 def vectorize_tile(sch: Schedule, block: BlockRV, outer: int, vectors: int, lanes: int) -> None:

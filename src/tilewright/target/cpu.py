@@ -65,6 +65,9 @@ AVX_VNNI: Final = re.compile(
 AVX_VNNI_INT8: Final = re.compile(
     r"arrowlake-s|lunarlake|pantherlake|sierraforest|grandridge|diamondrapids"
 )
+AVX512_BF16: Final = re.compile(
+    r"cooperlake|sapphirerapids|emeraldrapids|graniterapids.*|diamondrapids|znver[4-9]"
+)
 
 
 BASELINE: Final[Mapping[str, tuple[str, ...]]] = {
@@ -90,6 +93,25 @@ def x86_features(cpu: str) -> frozenset[str]:
         found.add("avxvnni")
     if AVX_VNNI_INT8.fullmatch(cpu):
         found.add("avxvnniint8")
+    if AVX512_BF16.fullmatch(cpu):
+        found.add("avx512bf16")
+    return frozenset(found)
+
+
+def dot_product_dtypes(
+    architecture: str, features: frozenset[str], vector_bits: int
+) -> frozenset[str]:
+    """Dtypes of which vectors have instructions that add products in groups; see `Machine`."""
+    if architecture == "aarch64":
+        known = {"dotprod": "int8", "i8mm": "mixed int8", "bf16": "bfloat16"}
+        return frozenset(dtype for feature, dtype in known.items() if feature in features)
+    if architecture != "x86_64" or vector_bits < 128:
+        return frozenset()
+    found = {"int16"}
+    if {"avx512vnni", "avx512vl"} <= features or ("avxvnni" in features and vector_bits <= 256):
+        found |= {"int8", "mixed int8"}
+    if {"avx512bf16", "avx512vl"} <= features:
+        found.add("bfloat16")
     return frozenset(found)
 
 

@@ -15,6 +15,7 @@ from tilewright.target.cpu import (
     architecture,
     cache_sizes,
     core_count,
+    dot_product_dtypes,
     host,
     is_host_architecture,
     x86_features,
@@ -264,6 +265,11 @@ class Target:
         return "avx512f" in self.features
 
     @functools.cached_property
+    def dot_products(self) -> frozenset[str]:
+        """Dtypes of which vectors have instructions that add products in groups; see `Machine`."""
+        return dot_product_dtypes(self.architecture, self.features, self.vector_bits)
+
+    @functools.cached_property
     def num_cores(self) -> int:
         """Threads that a parallel loop uses at the most."""
         return self.attrs.get("num-cores") or core_count()
@@ -281,7 +287,7 @@ class Target:
 
         return Machine(
             self.vector_bits, self.vector_registers, self.has_fma, self.scales_natively,
-            *self.cache_sizes, self.num_cores,
+            *self.cache_sizes, self.num_cores, self.dot_products,
         )  # fmt: skip
 
 

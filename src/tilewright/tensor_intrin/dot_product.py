@@ -1,13 +1,17 @@
-"""Four 8-bit integers times a panel of them: what dot-product instructions compute.
+"""A few small numbers times a panel of them: what dot-product instructions compute.
 
 The names are ``dot_<lanes>x4_<A><B><C>``, such as ``dot_16x4_u8i8i32``: C[i] += A[k] * B[i, k] for
 all lanes i and four k, where A and B are ``i8`` or ``u8`` and C is ``i32``, or ``u32`` if A and B
 are unsigned. The lanes are 4, 8 or 16, as 128, 256 or 512 bits hold. The names by which these
 intrinsics are known elsewhere, such as ``dot_16x4_vnni``, mean the same.
 
-The implementation is `T.dp4a`, which means the same everywhere. Code for a processor with such
-instructions has them: ``vpdpbusd`` (AVX-512 VNNI, AVX-VNNI), ``vpdpbssd``, ``vpdpbuud``, ``sdot``,
-``udot``, ``usdot``. Where there is one for unsigned times signed numbers only, that is the fastest.
+``dot_<lanes>x2_i16i16i32`` and ``dot_<lanes>x2_bf16bf16f32`` do the same with pairs of int16, and
+of bfloat16 with sums in float32.
+
+The implementation is `T.dp4a` or `T.dp2a`, which means the same everywhere. Code for a processor
+with such instructions has them: ``vpdpbusd`` (AVX-512 VNNI, AVX-VNNI), ``vpdpbssd``, ``vpdpbuud``,
+``sdot``, ``udot``, ``usdot``; for pairs ``pmaddwd``, ``vpdpwssd``, ``vdpbf16ps``, ``bfdot``. Where
+there is one for unsigned times signed numbers only, that is the fastest.
 """
 
 # pyright: reportGeneralTypeIssues=false, reportIndexIssue=false
@@ -20,9 +24,18 @@ from typing import Final
 
 from tilewright.script import tir as T
 from tilewright.tir.function import PrimFunc
+from tilewright.tir.op import dp2a, dp4a
 from tilewright.tir.tensor_intrin import TensorIntrin
 
-DTYPES: Final = {"i8": "int8", "u8": "uint8", "i32": "int32", "u32": "uint32"}
+DTYPES: Final = {
+    "i8": "int8",
+    "u8": "uint8",
+    "i16": "int16",
+    "bf16": "bfloat16",
+    "i32": "int32",
+    "u32": "uint32",
+    "f32": "float32",
+}
 
 ALIASES: Final = {
     "dot_16x4_vnni": "dot_16x4_u8i8i32",
@@ -38,29 +51,30 @@ ALIASES: Final = {
 def dot_product_named(name: str) -> TensorIntrin | None:
     """The intrinsic of that name, if it is one of these."""
     parts = re.fullmatch(
-        r"dot_(4|8|16)x4_(?:([iu]8)([iu]8)(i32)|(u8)(u8)(u32))", ALIASES.get(name, name)
+        r"dot_(4|8|16)x(?:(4)_(?:([iu]8)([iu]8)(i32)|(u8)(u8)(u32))|"
+        r"(2)_(?:(i16)(i16)(i32)|(bf16)(bf16)(f32)))",
+        ALIASES.get(name, name),
     )
     if parts is None:
         return None
-    lanes, *kinds = (part for part in parts.groups() if part is not None)
+    lanes, group, *kinds = (part for part in parts.groups() if part is not None)
     a, b, c = (DTYPES[kind] for kind in kinds)
-    return TensorIntrin(
-        dot_product_desc(int(lanes), a, b, c), dot_product_impl(int(lanes), a, b, c)
-    )
+    sizes = int(lanes), int(group)
+    return TensorIntrin(dot_product_desc(*sizes, a, b, c), dot_product_impl(*sizes, a, b, c))
 
 
-def dot_product_desc(lanes: int, a: str, b: str, c: str) -> PrimFunc:
-    """What is computed: `lanes` sums of four products."""
+def dot_product_desc(lanes: int, group: int, a: str, b: str, c: str) -> PrimFunc:
+    """What is computed: `lanes` sums of `group` products."""
 
     @T.prim_func
     def desc(A_handle: T.handle, B_handle: T.handle, C_handle: T.handle):
-        A = T.match_buffer(A_handle, (4,), a, offset_factor=1)
-        B = T.match_buffer(B_handle, (lanes, 4), b, offset_factor=1)
+        A = T.match_buffer(A_handle, (group,), a, offset_factor=1)
+        B = T.match_buffer(B_handle, (lanes, group), b, offset_factor=1)
         C = T.match_buffer(C_handle, (lanes,), c, offset_factor=1)
         with T.block("root"):
-            T.reads(C[0:lanes], A[0:4], B[0:lanes, 0:4])
+            T.reads(C[0:lanes], A[0:group], B[0:lanes, 0:group])
             T.writes(C[0:lanes])
-            for i, k in T.grid(lanes, 4):
+            for i, k in T.grid(lanes, group):
                 with T.block("update"):
                     vi, vk = T.axis.remap("SR", [i, k])
                     C[vi] = C[vi] + T.cast(A[vk], c) * T.cast(B[vi, vk], c)
@@ -68,21 +82,24 @@ def dot_product_desc(lanes: int, a: str, b: str, c: str) -> PrimFunc:
     return desc
 
 
-def dot_product_impl(lanes: int, a: str, b: str, c: str) -> PrimFunc:
+def dot_product_impl(lanes: int, group: int, a: str, b: str, c: str) -> PrimFunc:
     """All of it at once: A is repeated for each lane, as the bits of one number."""
-    count = 4 * lanes
+    count = group * lanes
+    sums = dp4a if group == 4 else dp2a
 
     @T.prim_func
     def impl(A_handle: T.handle, B_handle: T.handle, C_handle: T.handle):
-        A = T.match_buffer(A_handle, (4,), a, offset_factor=1)
-        B = T.match_buffer(B_handle, (lanes, 4), b, offset_factor=1)
+        A = T.match_buffer(A_handle, (group,), a, offset_factor=1)
+        B = T.match_buffer(B_handle, (lanes, group), b, offset_factor=1)
         C = T.match_buffer(C_handle, (lanes,), c, offset_factor=1)
         with T.block("root"):
-            T.reads(C[0:lanes], A[0:4], B[0:lanes, 0:4])
+            T.reads(C[0:lanes], A[0:group], B[0:lanes, 0:group])
             T.writes(C[0:lanes])
             rows = T.decl_buffer((count,), b, data=B.data, elem_offset=B.elem_offset)
-            C[0:lanes] = T.dp4a(
-                T.reinterpret(f"{a}x{count}", T.broadcast(T.reinterpret("int32", A[0:4]), lanes)),
+            C[0:lanes] = sums(
+                T.reinterpret(
+                    f"{a}x{count}", T.broadcast(T.reinterpret("int32", A[0:group]), lanes)
+                ),
                 rows[0:count],
                 C[0:lanes],
             )

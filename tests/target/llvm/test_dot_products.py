@@ -3,8 +3,10 @@
 import itertools
 import platform
 
+import ml_dtypes
 import numpy as np
 import pytest
+from tests.target.llvm.emulation import emulated
 from tests.target.llvm.programs import check, compiled, function
 
 from tilewright import tir
@@ -81,7 +83,6 @@ X86, ARM = "llvm -mtriple=x86_64-linux-gnu -mcpu=", "llvm -mtriple=aarch64-linux
         (X86 + "haswell", 8, dict.fromkeys(SIGNS, ("vpmaddwd", 2))),
         (X86 + "haswell", 16, dict.fromkeys(SIGNS, ("vpmaddwd", 4))),
         (X86 + "x86-64", 4, dict.fromkeys(SIGNS, ("pmaddwd", 2))),
-        (ARM, 4, {("int8", "int8"): ("smull2", 1), ("uint8", "uint8"): ("umull2", 1)}),
         (ARM + ",+dotprod", 4, {("int8", "int8"): ("sdot", 1), ("uint8", "uint8"): ("udot", 1)}),
         (ARM + ",+dotprod", 8, {("int8", "int8"): ("sdot", 2)}),
         (ARM + ",+dotprod,+i8mm", 4, {("uint8", "int8"): ("usdot", 1)}),
@@ -92,5 +93,56 @@ def test_instructions(spec, lanes, counts):
         assert instructions(spec, lanes, *signs).count(instruction) == count, signs
 
 
-def test_an_architecture_without_such_instructions():
-    assert "vwmulu.vv" in instructions("riscv/rv64gcv", 4, "uint8", "uint8")
+def pairs(lanes, dtype, sums):
+    """C[i] += A[2 * i] * B[2 * i] + A[2 * i + 1] * B[2 * i + 1] for all i at once."""
+    shapes = ((2 * lanes, dtype, "A"), (2 * lanes, dtype, "B"), (lanes, sums, "C"))
+    A, B, C = (tir.decl_buffer((count,), kind, name) for count, kind, name in shapes)
+    x, y = (buffer.vload((lanes_of(2 * lanes),)) for buffer in (A, B))
+    index = (lanes_of(lanes),)
+    return function([A, B, C], tir.BufferStore(C, op.dp2a(x, y, C.vload(index)), index))
+
+
+OTHERS = [
+    X86 + "cascadelake", X86 + "cooperlake", X86 + "alderlake", X86 + "sierraforest", ARM,
+    ARM + ",+dotprod", ARM + ",+dotprod,+i8mm,+bf16", "riscv/rv64gcv",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("spec", OTHERS)
+def test_processors_that_this_machine_lacks(spec):
+    target = Target(spec)
+    with emulated(target):
+        for a, b in SIGNS:
+            check(dot_products(16, a, b), *edge_values(16, a, b, "int32"), target=target)
+        rng = np.random.default_rng(0)
+        x, y = (rng.choice([-(2**15), -1, 1, 2**15 - 1], 40).astype("int16") for _ in range(2))
+        check(pairs(20, "int16", "int32"), x, y, np.arange(20, dtype="int32"), target=target)
+        x, y = (rng.standard_normal(24).astype(ml_dtypes.bfloat16) for _ in range(2))
+        sums = rng.standard_normal(12).astype("float32")
+        check(pairs(12, "bfloat16", "float32"), x, y, sums, target=target, tolerance=1e-5)
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.cpu)
+@pytest.mark.parametrize("lanes", [1, 3, 8, 20])
+def test_pairs(target, lanes):
+    rng = np.random.default_rng(lanes)
+    x, y = (rng.choice([-(2**15), -1, 1, 2**15 - 1], 2 * lanes).astype("int16") for _ in range(2))
+    check(pairs(lanes, "int16", "int32"), x, y, np.arange(lanes, dtype="int32"), target=target)
+    x, y = (rng.standard_normal(2 * lanes).astype(ml_dtypes.bfloat16) for _ in range(2))
+    sums = rng.standard_normal(lanes).astype("float32")
+    check(pairs(lanes, "bfloat16", "float32"), x, y, sums, target=target, tolerance=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("spec", "lanes", "dtype", "instruction"),
+    [
+        (X86 + "haswell", 8, "int16", "vpmaddwd"),
+        (X86 + "cascadelake", 16, "int16", "vpdpwssd"),
+        (X86 + "cooperlake", 16, "bfloat16", "vdpbf16ps"),
+        (X86 + "znver4", 32, "bfloat16", "vdpbf16ps"),
+        (ARM + ",+bf16", 4, "bfloat16", "bfdot"),
+    ],
+)
+def test_instructions_for_pairs(spec, lanes, dtype, instruction):
+    func = pairs(lanes, dtype, "int32" if dtype == "int16" else "float32")
+    assert instruction in compiled(func, Target(spec)).assembly

@@ -798,3 +798,19 @@ def test_a_region_has_one_type_of_integers():
     sch = Schedule(triangle_of_any_width, debug_mask="all")
     sch.blockize(sch.get_loops("B")[1])
     assert_same_meaning(triangle_of_any_width, sch, sizes={"n": 3})
+
+
+def test_tiles_that_begin_behind_the_end_are_not_in_the_domain():
+    @T.prim_func
+    def vectors(A: T.Buffer((40,), "float32"), B: T.Buffer((40,), "float32")):
+        for i in range(40):
+            with T.block("B"):
+                vi = T.axis.spatial(40, i)
+                B[vi] = A[vi] * T.float32(2)
+
+    sch = Schedule(vectors)
+    i, lane = sch.split(sch.get_loops("B")[0], [None, 8])
+    sch.split(i, [None, 3])  # six vectors, of which there are five
+    sch.blockize(lane)
+    assert "T.axis.spatial(5, i_0_0 * 3 + i_0_1)" in sch.mod["main"].script()
+    assert_same_meaning(vectors, sch)

@@ -116,3 +116,24 @@ def by_alias(C: T.Buffer((4,), "float32")):
 def test_other_accesses_are_refused(func, message):
     with pytest.raises(ScheduleError, match=message):
         Schedule(func).unsafe_set_dtype("B", 0, "float16")
+
+
+def test_what_is_widened_is_not_narrowed_again_for_the_next_conversion():
+    @T.prim_func
+    def bytes_and_sums(A: T.Buffer((8,), "int8"), C: T.Buffer((8,), "int32")):
+        B = T.alloc_buffer((8,), "int8")
+        for i in range(8):
+            with T.block("B"):
+                vi = T.axis.spatial(8, i)
+                B[vi] = A[vi]
+        for i in range(8):
+            with T.block("C"):
+                vi = T.axis.spatial(8, i)
+                C[vi] = T.Cast("int32", B[vi]) * 3
+
+    wide, narrow = Schedule(bytes_and_sums), Schedule(bytes_and_sums)
+    wide.unsafe_set_dtype("B", 0, "int16")
+    assert 'T.Cast("int32", B[vi])' in wide.mod["main"].script().replace("v_i", "vi")
+    assert_same_meaning(bytes_and_sums, wide)
+    narrow.unsafe_set_dtype("B", 0, "uint8")  # does not represent all values
+    assert 'T.Cast("int32", T.Cast("int8",' in narrow.mod["main"].script()

@@ -78,6 +78,18 @@ def transform(graph: Emitter, x: Complex, size: int, is_inverse: bool) -> Comple
     return parts(Complex(*map(swapped, rows)), [*outer, size])
 
 
+def whole(graph: Emitter, half: Complex, size: int, axis: int) -> Complex:
+    """The transform of `size` real numbers, given its first ``size // 2 + 1`` elements on an axis.
+
+    The others are the conjugate numbers in the opposite order.
+    """
+    bounds = [axis], [1], [(size - 1) // 2 + 1]
+    mirrored = [graph.emit(op.flip(op.strided_slice(part, *bounds), axis)) for part in half]
+    mirrored[1] = graph.emit(op.negative(mirrored[1]))
+    pairs = zip(half, mirrored, strict=True)
+    return Complex(*(graph.emit(op.concat(pair, axis)) for pair in pairs))
+
+
 def _angles(rows: int, columns: int, size: int, is_inverse: bool) -> np.ndarray:
     """The angle of the product of a row and a column, of which `size` are a full turn."""
     turns = np.outer(np.arange(rows), np.arange(columns)) % size / size

@@ -16,6 +16,7 @@ from tilewright.relax.transform.decompose_ops import (
     FoldBatchnormToConv2D,
 )
 from tilewright.relax.transform.elimination import DeadCodeElimination, EliminateCommonSubexpr
+from tilewright.relax.transform.fake_quantization import FakeQuantizationToInteger
 from tilewright.relax.transform.fold_constant import FoldConstant
 from tilewright.relax.transform.function_pass import (
     DataflowBlockPass,
@@ -56,6 +57,7 @@ from tilewright.relax.transform.private_signatures import (
     RemoveUnusedOutputs,
     RemoveUnusedParameters,
 )
+from tilewright.relax.transform.quantize_weights import QuantizeWeights
 from tilewright.relax.transform.reshape_rewrites import (
     RemoveRedundantReshape,
     ReorderPermuteDimsAfterConcat,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from tilewright.driver.compiled_units import (
     CompiledUnit,
@@ -14,27 +15,39 @@ from tilewright.driver.compiled_units import (
 )
 from tilewright.driver.object_cache import default_cache
 from tilewright.driver.pipeline import for_backend, generate_code
+from tilewright.ir.expr import IntImm
 from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.relax.expr import Function
+from tilewright.relax.sizes import size_text
+from tilewright.relax.struct_info import StructInfo, TensorStructInfo
 from tilewright.relax.vm.emit import ConstantTable, Observer, emit, written_parameters
 from tilewright.relax.vm.emit_device import CONSTANTS
 from tilewright.relax.vm.function import (
     GRAPHS_FUNCTION,
     Descriptions,
     GraphDescription,
+    ObservedDescription,
     describe,
 )
 from tilewright.relax.vm.kernel_calls import KernelCalls
 from tilewright.relax.vm.placement import DeviceKernels, Placement
 from tilewright.relax.vm.plan import MemoryPlan, plan_memory
 from tilewright.relax.vm.signature import Signature, signature_of
-from tilewright.relax.vm.steps import NotCompilableError
+from tilewright.relax.vm.steps import NotCompilableError, in_order, label_of
 from tilewright.relax.vm.translate import Program, translate
 from tilewright.runtime.module import CompiledCode, Module, compiled_module
 from tilewright.target import Target
 from tilewright.target.codegen.llvm.jit import LinkedModule
 from tilewright.tir.call_boundary.metadata import TEXTS, signatures_of
 from tilewright.tir.function import PrimFunc
+
+LIBRARY_OBSERVER: Final = "tilewright.relax.observe_library"
+"""The registered function that the functions of a library call that can be observed."""
+
+
+def observed_name(name: str) -> str:
+    """The name of the function that does the same as another one, and can be observed."""
+    return f"tilewright_observed_{name}"
 
 
 def native_code(
@@ -198,8 +211,16 @@ def compile_graphs(
     graphs: GraphPrograms,
     observers: Mapping[GlobalVar, Observer] | None = None,
     units: Mapping[GlobalVar, CompiledUnit] | None = None,
+    profiled: bool = False,
 ) -> CompiledGraphs:
-    """Compile graph functions and their kernels."""
+    """Compile graph functions and their kernels.
+
+    Args:
+        observers: what is called before and after each step of a function.
+        units: the kernels, if they are compiled already.
+        profiled: whether there are functions `observed_name`, too, which do the same as those that
+            are exported, and call the observer `LIBRARY_OBSERVER`.
+    """
     observers = observers or {}
     private = {
         name: _private(kernel, name in graphs.overlapping)
@@ -219,16 +240,36 @@ def compile_graphs(
         )
         for name, program in graphs.programs.items()
     }
+    seen: dict[str, ObservedDescription] = {}
+    for name, program in graphs.programs.items() if profiled else ():
+        symbol = module[name].global_symbol
+        if symbol is None or program.slots:
+            continue
+        observer = Observer(LIBRARY_OBSERVER, 0, sees_arrays=False)
+        observed, device_type = observed_name(symbol), graphs.started.placement.device_type
+        emitted[GlobalVar(observed)] = emit(
+            observed, program, graphs.plans[name], constants, device_type, observer
+        )
+        labels = [label_of(step) for step in in_order(program.steps)]
+        inputs = [_input_of(param.struct_info) for param in module[name].params]
+        seen[symbol] = ObservedDescription(labels, inputs)
     placement = graphs.started.placement
     given = constants.device_function(placement.device_type)
     if given is not None:
         emitted[CONSTANTS] = given
     digest = "" if given is None else constants.digest
-    descriptions = Descriptions(_described(module, graphs), placement.kind, digest)
+    descriptions = Descriptions(_described(module, graphs), placement.kind, digest, seen)
     texts = {GRAPHS_FUNCTION: descriptions.as_json()}
     whole = IRModule({**private, **emitted}, {TEXTS: texts})
     code, units = native_code(module, whole, private, graphs.started, constants, units)
     return CompiledGraphs(code, whole, constants, graphs, descriptions, units)
+
+
+def _input_of(info: StructInfo | None) -> tuple[str, list[int | str]] | None:
+    if not isinstance(info, TensorStructInfo) or info.extents is None:
+        return None
+    extents = [e.value if isinstance(e, IntImm) else size_text(e) for e in info.extents]
+    return str(info.dtype), extents
 
 
 def _described(module: IRModule, graphs: GraphPrograms) -> dict[str, GraphDescription]:

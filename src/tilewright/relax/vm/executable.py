@@ -13,7 +13,7 @@ from tilewright.ir.module import IRModule
 from tilewright.relax.interpreter import CompiledKernels, Evaluator
 from tilewright.relax.sizes import size_text
 from tilewright.relax.vm.c_header import c_header
-from tilewright.relax.vm.compile import CompiledGraphs
+from tilewright.relax.vm.compile import CompiledGraphs, compile_graphs
 from tilewright.relax.vm.plan import MemoryPlan
 from tilewright.relax.vm.steps import CallStep, PackedCallStep, in_order
 from tilewright.runtime.module import Module
@@ -63,13 +63,18 @@ class Executable:
         options: Sequence[str] = (),
         cc: str | None = None,
         fcompile: Any = None,
+        profiled: bool = False,
         **kwargs: Any,
     ) -> str:
         """Write the functions and their constants to one library.
 
-        See `tilewright.runtime.Module.export_library` for the parameters; it is loaded by
+        See `tilewright.runtime.Module.export_library` for the other parameters; it is loaded by
         `tilewright.runtime.load_module`, and plain C programs call the functions that end in
         ``_into``.
+
+        Args:
+            profiled: whether `VirtualMachine.profile` can time the kernels in the library, for
+                which it has each function a second time. Kernels and constants are there once.
 
         Raises:
             ExportError: if a function is not native code, or there is no linker.
@@ -80,7 +85,12 @@ class Executable:
                     f"export_library: {name} is evaluated by Python, because {reason}; a library "
                     "holds native code only"
                 )
-        return self.module.export_library(
+        module = self.module
+        if profiled:
+            compiled = self.compiled
+            again = compile_graphs(self.mod, compiled.graphs, units=compiled.units, profiled=True)
+            module = again.runtime_module()
+        return module.export_library(
             file_name, workspace_dir=workspace_dir, options=options, cc=cc, fcompile=fcompile,
             **kwargs,
         )  # fmt: skip

@@ -39,6 +39,19 @@ class GraphDescription(NamedTuple):
     written: list[int]
 
 
+class ObservedDescription(NamedTuple):
+    """What is known of a function that can be observed in a library.
+
+    Attributes:
+        steps: what its steps are called, in the order of their numbers.
+        inputs: the dtype and the extents of each parameter, symbolic ones as texts; None for one
+            that is no array.
+    """
+
+    steps: list[str]
+    inputs: list[tuple[str, list[int | str]] | None]
+
+
 class Descriptions(NamedTuple):
     """How the graph functions of a module are called.
 
@@ -46,11 +59,13 @@ class Descriptions(NamedTuple):
         functions: by name.
         device: the kind of device that they are for; None for the host.
         constants: the digest of those that are on the device; it may be empty.
+        observed: the functions that can be observed in a library.
     """
 
     functions: Mapping[str, GraphDescription] = {}
     device: str | None = None
     constants: str = ""
+    observed: Mapping[str, ObservedDescription] = {}
 
     def as_json(self) -> str:
         """A text from which `from_json` makes the same."""
@@ -59,9 +74,13 @@ class Descriptions(NamedTuple):
     @staticmethod
     def from_json(text: str) -> Descriptions:
         """What `as_json` wrote."""
-        functions, device, constants = json.loads(text)
-        described = {name: GraphDescription(*form) for name, form in functions.items()}
-        return Descriptions(described, device, constants)
+        functions, device, constants, observed = json.loads(text)
+        return Descriptions(
+            {name: GraphDescription(*form) for name, form in functions.items()},
+            device,
+            constants,
+            {name: ObservedDescription(*form) for name, form in observed.items()},
+        )
 
 
 class GraphFunction:

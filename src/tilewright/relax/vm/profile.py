@@ -18,11 +18,12 @@ from tilewright.driver.build_module import build
 from tilewright.error import ArgumentValueError
 from tilewright.ir.convert import cast, const
 from tilewright.ir.module import IRModule
-from tilewright.relax.vm.compile import compile_graphs
+from tilewright.relax.vm.compile import LIBRARY_OBSERVER, compile_graphs, observed_name
 from tilewright.relax.vm.emit import SKIP, Observer
-from tilewright.relax.vm.function import GraphFunction, graph_function
-from tilewright.relax.vm.steps import CallStep, PackedCallStep, Step, in_order
+from tilewright.relax.vm.function import Descriptions, GraphFunction, graph_function
+from tilewright.relax.vm.steps import CallStep, PackedCallStep, Step, in_order, label_of
 from tilewright.runtime.device import Device
+from tilewright.runtime.module import Module
 from tilewright.runtime.packed_func import PackedFunc
 from tilewright.runtime.registry import register_func, remove_global_func
 from tilewright.schedule_rules.eligible import IS_SCHEDULED
@@ -69,6 +70,7 @@ class ObservedFunctions:
             self.steps += in_order(program.steps)
         observed = compile_graphs(executable.mod, compiled.graphs, observers, compiled.units)
         self._module = observed.runtime_module()
+        self._source = executable.mod
         self._descriptions = compiled.descriptions
         self.device = device
 
@@ -81,6 +83,39 @@ class ObservedFunctions:
         """Inside, `callback` is called before and after each step."""
         with observing(self._name, self.steps, callback):
             yield
+
+    def operations(self, step: Step, sizes: Sequence[int]) -> float | None:
+        """The floating-point operations of a step; None where they are not known."""
+        return _flops(self._source, step, sizes)
+
+
+class ObservedLibrary:
+    """The graph functions of a library that was exported such that they can be observed."""
+
+    def __init__(
+        self, module: Module, descriptions: Descriptions, name: str, device: Device | None = None
+    ) -> None:
+        observed = observed_name(name)
+        known = {observed: descriptions.functions[name]}
+        self._function = graph_function(module, observed, Descriptions(known), device)
+        self._labels = descriptions.observed[name].steps
+        self.device = device
+
+    def function(self, name: str) -> PackedFunc | GraphFunction:
+        """The function, which runs inside of `calling` only."""
+        del name
+        return self._function
+
+    @contextmanager
+    def calling(self, callback: Callback) -> Iterator[None]:
+        """Inside, `callback` is called before and after each step, with a step of that name."""
+        steps = [PackedCallStep(label, (), frozenset()) for label in self._labels]
+        with observing(LIBRARY_OBSERVER, steps, callback):
+            yield
+
+    def operations(self, step: Step, sizes: Sequence[int]) -> float | None:
+        """None: a library does not say what its kernels compute."""
+        del step, sizes
 
 
 @contextmanager
@@ -95,12 +130,6 @@ def observing(name: str, steps: Sequence[Step], callback: Callback) -> Iterator[
         yield
     finally:
         remove_global_func(name)
-
-
-def label_of(step: Step) -> str:
-    """What a step is called."""
-    assert isinstance(step, (CallStep, PackedCallStep))
-    return step.label if isinstance(step, CallStep) else step.name
 
 
 class InstrumentedFunction:
@@ -202,7 +231,7 @@ class Profile(NamedTuple):
 
 
 def profile(
-    observed: ObservedFunctions, module: IRModule, name: str, args: Sequence[Any], repeat: int
+    observed: ObservedFunctions | ObservedLibrary, name: str, args: Sequence[Any], repeat: int
 ) -> Profile:
     """Time each step of a graph function.
 
@@ -237,7 +266,7 @@ def profile(
         spent = statistics.median(run[position][1] for run in timed if position < len(run))
         seconds[label] = seconds.get(label, 0.0) + max(spent - gap, 0.0)
         calls[label] = calls.get(label, 0) + 1
-        done, before = _flops(module, step, sizes), flops.get(label, 0.0)
+        done, before = observed.operations(step, sizes), flops.get(label, 0.0)
         flops[label] = None if done is None or before is None else before + done
     total = sum(seconds.values()) or 1.0
     kernels = [

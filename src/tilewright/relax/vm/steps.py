@@ -336,6 +336,13 @@ def in_order(steps: Sequence[Step]) -> Iterator[Step]:
             yield from in_order(step.else_steps)
 
 
+def label_of(step: Step) -> str:
+    """What a step is called in a profile; empty for one that is not a call."""
+    if isinstance(step, CallStep):
+        return step.label
+    return step.name if isinstance(step, PackedCallStep) else ""
+
+
 def memories_of(step: Step) -> Iterator[Memory]:
     """The memory that a step uses itself."""
     for value in _operands(step):

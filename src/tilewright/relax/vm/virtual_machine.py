@@ -13,11 +13,18 @@ from tilewright.relax.vm.executable import Executable
 from tilewright.relax.vm.function import (
     EvaluatedFunction,
     GraphFunction,
+    ObservedDescription,
     SavedFunction,
     descriptions_of,
     graph_function,
 )
-from tilewright.relax.vm.profile import InstrumentedFunction, ObservedFunctions, Profile, profile
+from tilewright.relax.vm.profile import (
+    InstrumentedFunction,
+    ObservedFunctions,
+    ObservedLibrary,
+    Profile,
+    profile,
+)
 from tilewright.runtime.benchmark import TimeEvaluator
 from tilewright.runtime.device import Device, as_device, cpu, driver_of
 from tilewright.runtime.device import device as make_device
@@ -211,12 +218,20 @@ class VirtualMachine:
             Profile: printed, it is a table of kernels, their times, shares and FLOP/s.
 
         Raises:
-            ArgumentError: for a function without native code, or one loaded from a file.
+            ArgumentError: for a function without native code, or one of a library that was
+                exported without ``profiled=True``.
         """
+        if self._executable is None and func_name in self._descriptions.observed:
+            library = ObservedLibrary(self.module, self._descriptions, func_name, self._device)
+            return profile(library, func_name, args, repeat)
         executable = self._observable("profile", func_name)
         if self._profiled is None:
             self._profiled = ObservedFunctions(executable, False, self._device)
-        return profile(self._profiled, executable.mod, func_name, args, repeat)
+        return profile(self._profiled, func_name, args, repeat)
+
+    def observed(self, func_name: str) -> ObservedDescription | None:
+        """What is known of a function of a library that `profile` can time; None for others."""
+        return self._descriptions.observed.get(func_name)
 
     def set_instrument(self, instrument: Callable[..., Any] | None) -> None:
         """Call `instrument` before and after each step of each function.
@@ -235,7 +250,10 @@ class VirtualMachine:
 
     def _observable(self, caller: str, func_name: str | None = None) -> Executable:
         if self._executable is None:
-            raise ArgumentError(f"{caller}: a module that was loaded from a file shows no steps")
+            raise ArgumentError(
+                f"{caller}: this library shows no steps; export_library(..., profiled=True) "
+                "writes one that profile can time"
+            )
         if func_name in self._executable.reasons:
             raise ArgumentError(f"{caller}: {func_name} is evaluated by Python")
         return self._executable

@@ -192,6 +192,7 @@ _SPECIAL: Final[dict[str, Callable[[CallCompiler, Call], Code]]] = {
     "vectorhigh": CallCompiler._half,
     "vectorcombine": CallCompiler._combine,
     "get_active_lane_mask": CallCompiler._lane_mask,
+    "dp2a": CallCompiler._dot_product,
     "dp4a": CallCompiler._dot_product,
     "reduce_lanes": CallCompiler._reduce_lanes,
     "any_lane": CallCompiler._any_lane,

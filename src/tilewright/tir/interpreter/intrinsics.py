@@ -185,8 +185,12 @@ LANE_COMBINATIONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
 
 
 def dot_product(a: list[int], b: list[int], total: Any, dtype: DType) -> Any:
-    """`total` plus the sums of the products of groups of four lanes."""
-    wrap, totals = wrapping(dtype.element), total if dtype.lanes > 1 else [total]
+    """`total` plus the sums of the products of groups of lanes."""
+    scalar, size = dtype.element, len(a) // dtype.lanes
+    result = rounding(scalar) if scalar.is_float else wrapping(scalar)
+    totals = total if dtype.lanes > 1 else [total]
     products = [x * y for x, y in zip(a, b, strict=True)]
-    sums = [wrap(start + sum(products[4 * n : 4 * n + 4])) for n, start in enumerate(totals)]
+    sums = [
+        result(start + sum(products[size * n : size * (n + 1)])) for n, start in enumerate(totals)
+    ]
     return sums if dtype.lanes > 1 else sums[0]

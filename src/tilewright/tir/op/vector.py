@@ -24,8 +24,9 @@ from tilewright.ir.expr import (
 from tilewright.ir.op import Op, register_op
 
 __all__ = [
-    "any_lane", "broadcast", "concat_vectors", "dp4a", "extract_lane", "get_active_lane_mask",
-    "ramp", "reduce_lanes", "shuffle", "vectorcombine", "vectorhigh", "vectorlow", "vscale",
+    "any_lane", "broadcast", "concat_vectors", "dp2a", "dp4a", "extract_lane",
+    "get_active_lane_mask", "ramp", "reduce_lanes", "shuffle", "vectorcombine", "vectorhigh",
+    "vectorlow", "vscale",
 ]  # fmt: skip
 
 register_op("tir.vscale", arity=0, vectorizable=False)
@@ -33,6 +34,7 @@ register_op("tir.get_active_lane_mask", arity=2, vectorizable=False)
 register_op("tir.vectorlow", arity=1, vectorizable=False)
 register_op("tir.vectorhigh", arity=1, vectorizable=False)
 register_op("tir.vectorcombine", arity=2, vectorizable=False)
+register_op("tir.dp2a", arity=3, vectorizable=False)
 register_op("tir.dp4a", arity=3, vectorizable=False)
 register_op("tir.any_lane", arity=1, vectorizable=False)
 register_op("tir.reduce_lanes", arity=2, vectorizable=False)
@@ -146,6 +148,32 @@ def dp4a(vec1: object, vec2: object, acc: object = 0) -> Expr:
             f"got {total.dtype!s}"
         )
     return Call(total.dtype, Op.get("tir.dp4a"), (a, b, total))
+
+
+def dp2a(vec1: object, vec2: object, acc: object = 0) -> Expr:
+    """`acc` plus the dot products of pairs of 16-bit numbers, in the dtype of `acc`.
+
+    Lane ``i`` of the result is ``acc[i] + vec1[2*i] * vec2[2*i] + vec1[2*i + 1] * vec2[2*i + 1]``.
+    The vectors are both of int16, and `acc` is of int32 (or 0), or both of bfloat16, and `acc` is
+    of float32 (or 0); they have twice the lanes of `acc`. Sums of integers wrap around. Products of
+    bfloat16 are exact in float32; in which order they are added, whether a sum is rounded in
+    between, and whether denormal numbers count as 0, is up to the machine.
+    """
+    a, b, total = as_expr(vec1), as_expr(vec2), as_expr(acc)
+    lanes = a.dtype.lanes // 2
+    sums = {"int16": "int32", "bfloat16": "float32"}.get(a.dtype.element)
+    if sums is None or a.dtype is not b.dtype or a.dtype.lanes % 2:
+        raise DTypeError(
+            "`dp2a` needs two vectors of int16 or of bfloat16 with the same even number of lanes, "
+            f"got {a.dtype!s} and {b.dtype!s}"
+        )
+    if is_const_int(total, 0):
+        total = broadcast(const(0, sums), lanes)
+    if total.dtype.element != sums or total.dtype.lanes != lanes:
+        raise DTypeError(
+            f"`dp2a` of {a.dtype!s} adds to {sums} of {lanes} lanes, got {total.dtype!s}"
+        )
+    return Call(total.dtype, Op.get("tir.dp2a"), (a, b, total))
 
 
 def any_lane(mask: object) -> Expr:

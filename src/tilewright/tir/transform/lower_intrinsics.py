@@ -119,10 +119,11 @@ def _q_multiply_shift_per_axis(call: Call) -> Expr:
     return _fixed_point(call, left, fraction + right)
 
 
-def _dp4a(call: Call) -> Expr:
+def _dot_product(call: Call) -> Expr:
     a, b, total = call.args
-    for part in range(4):
-        picks = tuple(const(4 * lane + part, "int32") for lane in range(call.dtype.lanes))
+    size = a.dtype.lanes // call.dtype.lanes
+    for part in range(size):
+        picks = tuple(const(size * lane + part, "int32") for lane in range(call.dtype.lanes))
         x, y = (cast(call.dtype, Shuffle((vector,), picks)) for vector in (a, b))
         total = total + x * y
     return total
@@ -172,7 +173,8 @@ def _access_ptr(call: Call) -> Expr:
 EXPANSIONS: Final[dict[Op, Callable[[Call], Expr]]] = {
     Op.get("tir.q_multiply_shift"): _q_multiply_shift,
     Op.get("tir.q_multiply_shift_per_axis"): _q_multiply_shift_per_axis,
-    Op.get("tir.dp4a"): _dp4a,
+    Op.get("tir.dp2a"): _dot_product,
+    Op.get("tir.dp4a"): _dot_product,
     Op.get("tir.reduce_lanes"): _reduce_lanes,
     Op.get("tir.vectorlow"): lambda call: _lanes(call, 0),
     Op.get("tir.vectorhigh"): lambda call: _lanes(call, call.dtype.lanes),

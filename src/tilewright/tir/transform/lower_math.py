@@ -57,7 +57,7 @@ class _MathExpansion(DivisionExpansion):
 
     def Call(self, call: Call) -> Expr:
         call = call.map_children(self)
-        if call.op in EXPANSIONS and call.op is not _DOT_PRODUCT:
+        if call.op in EXPANSIONS and call.op not in _DOT_PRODUCTS:
             return expand_intrinsic(call)
         return expand_call(call, scales_natively=self._scales_natively)
 
@@ -68,8 +68,8 @@ def lower_math(func: PrimFunc, *, scales_natively: bool = False) -> PrimFunc:
 
 
 _SQRT: Final = Op.get("tir.sqrt")
-_DOT_PRODUCT: Final = Op.get("tir.dp4a")
-"""Machines that have vectors have instructions for it."""
+_DOT_PRODUCTS: Final = (Op.get("tir.dp2a"), Op.get("tir.dp4a"))
+"""Machines that have vectors have instructions for them."""
 
 
 _FMA = Op.get("tir.fma")

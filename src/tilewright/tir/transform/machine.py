@@ -23,6 +23,9 @@ class Machine(NamedTuple):
         own_cache: bytes of the largest cache that a core has for itself.
         shared_cache: bytes of the cache that cores share.
         cores: number of threads that run at once.
+        dot_products: of which dtypes it adds products in groups by an instruction: ``"int8"`` (four
+            at once; of two signed or two unsigned numbers), ``"mixed int8"`` (of one each),
+            ``"int16"`` and ``"bfloat16"`` (two at once).
     """
 
     vector_bits: int = 512
@@ -33,6 +36,7 @@ class Machine(NamedTuple):
     own_cache: int = 1 << 20
     shared_cache: int = 32 << 20
     cores: int = 1
+    dot_products: frozenset[str] = frozenset()
 
     def lanes(self, dtype: DType) -> int:
         """How many elements of `dtype` a vector register holds; at least one."""

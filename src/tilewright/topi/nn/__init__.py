@@ -49,6 +49,7 @@ from tilewright.topi.nn.dense import batch_matmul, dense, flatten, matmul
 from tilewright.topi.nn.normalization import group_norm, instance_norm, layer_norm, rms_norm
 from tilewright.topi.nn.pad import circular_pad, dilate, mirror_pad, pad, replicate_pad
 from tilewright.topi.nn.pooling import places_of_maxima, pool1d, pool2d, pool3d
+from tilewright.topi.nn.quantized_weights import quantized_weight_matmul
 from tilewright.topi.nn.spatial import (
     batch_to_space_nd,
     depth_to_space,

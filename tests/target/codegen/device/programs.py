@@ -209,6 +209,46 @@ def rows_of_a_block() -> Program:
 
 
 @program
+def rows_exchanged_in_some_iterations() -> Program:
+    """Threads wait for each other in a branch that all of them take, or none."""
+
+    @T.prim_func
+    def rows_exchanged_in_some_iterations(
+        A: T.Buffer((5, 8), "float32"), B: T.Buffer((5, 8), "float32"), N: T.Buffer((1,), "int32")
+    ):
+        shared = T.allocate([8], "float32", "shared")
+        cells = T.Buffer((8,), data=shared, scope="shared")
+        for t in T.thread_binding(8, thread="threadIdx.x"):
+            for i in range(5):
+                if i < N[0]:
+                    last: T.float32 = A[i, 7 - t]
+                    for k in range(i):
+                        cells[t] = A[k, t]
+                        B[i, t] = cells[7 - t] + last
+                    if i % 2 == 0:
+                        cells[t] = last
+                        B[i, t] = cells[(t + 1) % 8]
+                else:
+                    cells[7 - t] = A[i, t]
+                    B[i, t] = cells[t]
+
+    @T.prim_func
+    def reference(
+        A: T.Buffer((5, 8), "float32"), B: T.Buffer((5, 8), "float32"), N: T.Buffer((1,), "int32")
+    ):
+        for i, t in T.grid(5, 8):
+            if i < N[0]:
+                for k in range(i):
+                    B[i, t] = A[k, 7 - t] + A[i, 7 - t]
+                if i % 2 == 0:
+                    B[i, t] = A[i, 7 - (t + 1) % 8]
+            else:
+                B[i, t] = A[i, 7 - t]
+
+    return Program(rows_exchanged_in_some_iterations, reference)
+
+
+@program
 def sums_of_some_loops() -> Program:
     """Sums to which some iterations of the loop around add nothing."""
 

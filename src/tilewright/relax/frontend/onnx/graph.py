@@ -251,7 +251,9 @@ class Graph(Emitter):
             results = self._problem(node, str(error))
         except _MISTAKES as error:
             results = self._problem(node, f"it is malformed: {type(error).__name__}: {error}")
-        for name, value in zip(node.output, results, strict=False):
+        # What has no result is refused where it is used.
+        missing = [UNKNOWN] * (len(node.output) - len(results))
+        for name, value in zip(node.output, [*results, *missing], strict=False):
             if name:
                 self.values[name] = value
 

@@ -23,7 +23,7 @@ from tilewright.relax.frontend.onnx.tensors import NARROW, dtype_of
 from tilewright.relax.frontend.onnx.types import Items
 from tilewright.relax.frontend.table import UnsupportedError
 from tilewright.relax.struct_info import TensorStructInfo
-from tilewright.relax.transform import ConvertToDataflow, DeadCodeElimination
+from tilewright.relax.transform import ConvertToDataflow, DeadCodeElimination, LambdaLift
 
 Source: TypeAlias = "ModelProto | GraphProto | bytes | str | os.PathLike[str]"
 MOST_DIMENSIONS = 64
@@ -85,7 +85,7 @@ def from_onnx(
         outputs = [_output(graph, value) for value in proto.graph.output]
         result = outputs[0] if len(outputs) == 1 else Tuple(outputs)
         builder.emit_func_output(builder.emit(result))
-    module = ConvertToDataflow(min_size=1)(builder.finalize())
+    module = ConvertToDataflow(min_size=1)(LambdaLift()(builder.finalize()))
     return DeadCodeElimination()(module)
 
 

@@ -1,13 +1,15 @@
-"""Dot products of groups of four 8-bit integers, by the instructions of the target."""
+"""Dot products of groups of four 8-bit or two 16-bit numbers, by the instructions of the target."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
-from tilewright.ir.dtype import INT32, DType
+from tilewright.ir.dtype import FLOAT32, INT32, DType
 from tilewright.ir.expr import Call
 from tilewright.target.codegen.llvm.emitter import FunctionEmitter, emits
-from tilewright.target.codegen.llvm.types import mangled, splat, value_type
+from tilewright.target.codegen.llvm.types import splat, value_type
 
 SIGN_BIT: Final = "-128"
 """Flipping it in the bits of an int8 adds 128, and gives a uint8; and the other way round."""
@@ -22,20 +24,60 @@ class Bytes(NamedTuple):
 
 @emits("tir.dp4a")
 def _dp4a(emitter: FunctionEmitter, call: Call) -> str:
-    """In pieces of the width of a register, the last of which is filled up."""
+    signs = [arg.dtype.is_int for arg in call.args[:2]]
+
+    def emit(a: str, b: str, total: str, lanes: int) -> str:
+        return _dot_product(emitter, Bytes(a, signs[0]), Bytes(b, signs[1]), total, lanes)
+
     operands = [emitter.operand(arg) for arg in call.args]
-    dtypes = [arg.dtype for arg in call.args]
+    return _in_pieces(emitter, call, operands, INT32, _most_lanes(emitter), emit)
+
+
+@emits("tir.dp2a")
+def _dp2a(emitter: FunctionEmitter, call: Call) -> str:
+    operands = [emitter.operand(arg) for arg in call.args]
+    if call.dtype.is_int:
+        emit = partial(_sum_of_words, emitter)
+        return _in_pieces(emitter, call, operands, INT32, _most_lanes(emitter), emit)
+    for n in range(2):
+        operands[n] = emitter.halves.narrowed(operands[n], call.args[n].dtype)
+    emit, most = partial(_sum_of_bfloats, emitter), emitter.module.target.vector_bits // 32
+    return _in_pieces(emitter, call, operands, FLOAT32, max(4, most), emit)
+
+
+def _in_pieces(
+    emitter: FunctionEmitter,
+    call: Call,
+    operands: Sequence[str],
+    sums: DType,
+    most: int,
+    emit: Callable[[str, str, str, int], str],
+) -> str:
+    """A dot product in pieces of the width of a register, the last of which is filled up.
+
+    Args:
+        operands: the two vectors and the sums so far; bfloat16 by its bits.
+        sums: the dtype of a sum.
+        most: maximum number of sums of an instruction.
+        emit: emits the instructions for two vectors, sums, and their number.
+    """
     lanes = call.dtype.lanes
-    size = min(_most_lanes(emitter), max(4, 1 << (lanes - 1).bit_length()))
+    group = call.args[0].dtype.lanes // lanes
+    dtypes = [_bits_of(arg.dtype) for arg in call.args[:2]] + [call.dtype]
+    size = min(most, max(4, 1 << (lanes - 1).bit_length()))
     pieces: list[str] = []
     for start in range(0, lanes, size):
         a, b, total = (
-            _lanes_of(emitter, value, dtype, start * groups, size * groups)
-            for value, dtype, groups in zip(operands, dtypes, (4, 4, 1), strict=True)
+            _lanes_of(emitter, value, dtype, start * count, size * count)
+            for value, dtype, count in zip(operands, dtypes, (group, group, 1), strict=True)
         )
-        first, second = Bytes(a, dtypes[0].is_int), Bytes(b, dtypes[1].is_int)
-        pieces.append(_dot_product(emitter, first, second, total, size))
-    return _joined(emitter, pieces, INT32.with_lanes(size), lanes)
+        pieces.append(emit(a, b, total, size))
+    return _joined(emitter, pieces, sums.with_lanes(size), lanes)
+
+
+def _bits_of(dtype: DType) -> DType:
+    """The dtype in which the emitter hands on an operand."""
+    return DType("int16").with_lanes(dtype.lanes) if dtype.element == "bfloat16" else dtype
 
 
 def _most_lanes(emitter: FunctionEmitter) -> int:
@@ -51,7 +93,7 @@ def _most_lanes(emitter: FunctionEmitter) -> int:
 
 def _dot_product(emitter: FunctionEmitter, a: Bytes, b: Bytes, total: str, lanes: int) -> str:
     if emitter.module.target.architecture != "x86_64":
-        return _partial_sum(emitter, a, b, total, lanes)
+        return _plain_dot_product(emitter, a, b, total, lanes)
     features, bits = emitter.module.target.features, 32 * lanes
     if a.signed is b.signed and bits <= 256 and "avxvnniint8" in features:
         name = f"avx2.vpdpb{'ssd' if a.signed else 'uud'}.{bits}"
@@ -93,23 +135,33 @@ def _mixed_dot_product(emitter: FunctionEmitter, a: Bytes, b: Bytes, total: str,
 
 
 def _accumulate(emitter: FunctionEmitter, name: str, total: str, a: str, b: str, lanes: int) -> str:
+    return _called(emitter, f"llvm.x86.{name}", total, a, b, lanes)
+
+
+def _called(emitter: FunctionEmitter, name: str, total: str, a: str, b: str, lanes: int) -> str:
     ty = value_type(INT32.with_lanes(lanes))
     byte = value_type(DType("int8").with_lanes(4 * lanes))
-    function = emitter.module.declare(f"llvm.x86.{name}", ty, (ty, byte, byte))
+    function = emitter.module.declare(name, ty, (ty, byte, byte))
     return emitter.pure(f"call {ty} {function}({ty} {total}, {byte} {a}, {byte} {b})", total, a, b)
 
 
 def _by_words(emitter: FunctionEmitter, a: Bytes, b: Bytes, total: str, lanes: int) -> str:
     """By the instruction that multiplies 16-bit numbers and adds neighbouring products."""
-    ty, word = value_type(INT32.with_lanes(lanes)), value_type(_words(lanes))
-    name = {4: "sse2.pmadd.wd", 8: "avx2.pmadd.wd", 16: "avx512.pmaddw.d.512"}[lanes]
-    function = emitter.module.declare(f"llvm.x86.{name}", ty, (word, word))
     for x, y in zip(
         _even_and_odd(emitter, a, lanes), _even_and_odd(emitter, b, lanes), strict=True
     ):
-        products = emitter.pure(f"call {ty} {function}({word} {x}, {word} {y})", x, y)
-        total = emitter.pure(f"add {ty} {total}, {products}", total, products)
+        total = _sum_of_words(emitter, x, y, total, lanes)
     return total
+
+
+def _sum_of_words(emitter: FunctionEmitter, a: str, b: str, total: str, lanes: int) -> str:
+    ty, word = value_type(INT32.with_lanes(lanes)), value_type(_words(lanes))
+    if emitter.module.target.architecture != "x86_64":
+        return _sum_of_parts(emitter, (a, b), ("sext", "sext"), _words(lanes), total, lanes)
+    name = {4: "sse2.pmadd.wd", 8: "avx2.pmadd.wd", 16: "avx512.pmaddw.d.512"}[lanes]
+    function = emitter.module.declare(f"llvm.x86.{name}", ty, (word, word))
+    products = emitter.pure(f"call {ty} {function}({word} {a}, {word} {b})", a, b)
+    return emitter.pure(f"add {ty} {total}, {products}", total, products)
 
 
 def _even_and_odd(emitter: FunctionEmitter, operand: Bytes, lanes: int) -> tuple[str, str]:
@@ -126,20 +178,96 @@ def _even_and_odd(emitter: FunctionEmitter, operand: Bytes, lanes: int) -> tuple
 # --- other machines --------------------------------------------------------------------------
 
 
-def _partial_sum(emitter: FunctionEmitter, a: Bytes, b: Bytes, total: str, lanes: int) -> str:
-    """LLVM's own operation, for which it chooses the instructions."""
+def _plain_dot_product(emitter: FunctionEmitter, a: Bytes, b: Bytes, total: str, lanes: int) -> str:
+    """By the instruction of AArch64 for operands of these signs, or else by arithmetic."""
+    target = emitter.module.target
+    if target.architecture == "aarch64" and lanes == 4:
+        kinds = {(True, True): "sdot", (False, False): "udot"}
+        kind = kinds.get((a.signed, b.signed), "usdot")
+        if ("i8mm" if kind == "usdot" else "dotprod") in target.features:
+            x, y = (b, a) if kind == "usdot" and a.signed else (a, b)
+            name = f"llvm.aarch64.neon.{kind}.v4i32.v16i8"
+            return _called(emitter, name, total, x.value, y.value, lanes)
+    kinds = ["sext" if operand.signed else "zext" for operand in (a, b)]
+    dtype = DType("int8").with_lanes(4 * lanes)
+    return _sum_of_parts(emitter, (a.value, b.value), kinds, dtype, total, lanes)
+
+
+def _sum_of_parts(
+    emitter: FunctionEmitter,
+    operands: Sequence[str],
+    kinds: Sequence[str],
+    dtype: DType,
+    total: str,
+    lanes: int,
+) -> str:
+    """The products of the first lanes of all groups, then those of the second ones, ...
+
+    Args:
+        operands: two vectors of `dtype`.
+        kinds: how each becomes one of int32.
+    """
+    size, ty = dtype.lanes // lanes, value_type(INT32.with_lanes(lanes))
+    narrow = value_type(dtype.with_lanes(lanes))
+    for part in range(size):
+        picks = range(part, dtype.lanes, size)
+        x, y = (
+            emitter.pure(f"{kind} {narrow} {picked} to {ty}", picked)
+            for kind, picked in zip(
+                kinds,
+                [_picked(emitter, v, "poison", dtype, picks, dtype.lanes) for v in operands],
+                strict=True,
+            )
+        )
+        product = emitter.pure(f"mul {ty} {x}, {y}", x, y)
+        total = emitter.pure(f"add {ty} {total}, {product}", total, product)
+    return total
+
+
+# --- bfloat16 --------------------------------------------------------------------------------
+
+
+def _sum_of_bfloats(emitter: FunctionEmitter, a: str, b: str, total: str, lanes: int) -> str:
+    """By the instruction of the target, or else by two multiply-adds in float32.
+
+    Args:
+        a: bits of bfloat16, as is `b`.
+    """
+    name = _bfloat_instruction(emitter, lanes)
+    ty, word = value_type(FLOAT32.with_lanes(lanes)), value_type(_words(lanes))
+    if name is not None:
+        bfloat = f"<{2 * lanes} x bfloat>"
+        x, y = (emitter.pure(f"bitcast {word} {bits} to {bfloat}", bits) for bits in (a, b))
+        function = emitter.module.declare(name, ty, (ty, bfloat, bfloat))
+        return emitter.pure(
+            f"call {ty} {function}({ty} {total}, {bfloat} {x}, {bfloat} {y})", total, x, y
+        )
+    for x, y in zip(_floats(emitter, a, lanes), _floats(emitter, b, lanes), strict=True):
+        product = emitter.pure(f"fmul contract {ty} {x}, {y}", x, y)
+        total = emitter.pure(f"fadd contract {ty} {total}, {product}", total, product)
+    return total
+
+
+def _bfloat_instruction(emitter: FunctionEmitter, lanes: int) -> str | None:
+    target = emitter.module.target
+    features = target.features
+    if "avx512bf16" in features and (lanes == 16 or "avx512vl" in features):
+        return f"llvm.x86.avx512bf16.dpbf16ps.{32 * lanes}"
+    if target.architecture == "aarch64" and "bf16" in features and lanes == 4:
+        return "llvm.aarch64.neon.bfdot.v4f32.v8bf16"
+    return None
+
+
+def _floats(emitter: FunctionEmitter, bits: str, lanes: int) -> tuple[str, str]:
+    """The numbers with even positions and those with odd ones, as float32."""
     dtype = INT32.with_lanes(lanes)
-    ty, wide = value_type(dtype), value_type(INT32.with_lanes(4 * lanes))
-    byte = value_type(DType("int8").with_lanes(4 * lanes))
-    x, y = (
-        emitter.pure(f"{'s' if o.signed else 'z'}ext {byte} {o.value} to {wide}", o.value)
-        for o in (a, b)
-    )
-    products = emitter.pure(f"mul {wide} {x}, {y}", x, y)
-    suffix = f"{mangled(dtype)}.{mangled(INT32.with_lanes(4 * lanes))}"
-    name = f"llvm.vector.partial.reduce.add.{suffix}"
-    function = emitter.module.declare(name, ty, (ty, wide))
-    return emitter.pure(f"call {ty} {function}({ty} {total}, {wide} {products})", total, products)
+    ty, word = value_type(dtype), value_type(_words(lanes))
+    wide = value_type(FLOAT32.with_lanes(lanes))
+    pairs = emitter.pure(f"bitcast {word} {bits} to {ty}", bits)
+    even = emitter.pure(f"shl {ty} {pairs}, {splat('i32', '16', lanes)}", pairs)
+    odd = emitter.pure(f"and {ty} {pairs}, {splat('i32', '-65536', lanes)}", pairs)
+    x, y = (emitter.pure(f"bitcast {ty} {v} to {wide}", v) for v in (even, odd))
+    return x, y
 
 
 # --- lanes -----------------------------------------------------------------------------------

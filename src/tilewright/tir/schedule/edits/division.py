@@ -94,7 +94,8 @@ class Divider:
         if not mentions(binding, self._inner):
             return Division(zero, whole, one, nothing)
         if mentions(binding, self._outer):
-            return self._divide_plain(binding) or self._divide(binding)
+            division = self._divide_plain(binding) or self._divide(binding)
+            return None if division is None else _inside(division, iter_var.dom)
         if self._is_whole(binding, iter_var.dom):
             return Division(zero, nothing, one, whole)
         base = self._analyzer.simplify(substitute(binding, self._starts))
@@ -218,6 +219,24 @@ class Divider:
 
     def _is_multiple(self, value: Size, by: Expr) -> bool:
         return self._detecting.exact_quotient(as_expr(value, by.dtype), by) is not None
+
+
+def _inside(division: Division, domain: Range) -> Division:
+    """A division of a binding, without tiles that begin behind the end of the iterator's domain.
+
+    The loops around a block count further where their tiles do not divide the domain; the predicate
+    of the block leaves that out.
+    """
+    end, count = domain.min + domain.extent, division.outer.domain.extent
+    known = (division.base, division.scale, end, count)
+    if not all(isinstance(value, IntImm) for value in known):
+        return division
+    base, scale, last, tiles = (value.value for value in known)  # type: ignore[attr-defined]
+    needed = -(-(last - base) // scale)
+    if not 0 < needed < tiles:
+        return division
+    outer = Range.from_min_extent(division.outer.domain.min, const(needed, count.dtype))
+    return division._replace(outer=division.outer._replace(domain=outer))
 
 
 def _falls(split: IterSplit) -> bool:

@@ -20,6 +20,7 @@ from tilewright.tir.transform.device.lower_warp_memory import lower_warp_memory
 from tilewright.tir.transform.device.split_kernels import split_kernels
 from tilewright.tir.transform.device.thread_axes import unify_thread_axes
 from tilewright.tir.transform.device.thread_memory import assign_thread_memory
+from tilewright.tir.transform.device.unconditional_barriers import free_barriers
 from tilewright.tir.transform.device.vector_accesses import lower_vectors
 from tilewright.tir.transform.device.vector_loops import vectorize_kernels
 from tilewright.tir.transform.device.virtual_threads import inject_virtual_threads
@@ -41,6 +42,9 @@ LowerWarpMemory = pass_of(
     "LowerWarpMemory", lower_warp_memory, necessary="a device has no memory of a warp"
 )
 ThreadSync = pass_of("ThreadSync", insert_barriers, necessary="threads use what others have made")
+UnconditionalBarriers = pass_of(
+    "UnconditionalBarriers", free_barriers, necessary="a CPU runs a block of threads as loops"
+)
 MoveLargeMemory = pass_of(
     "MoveLargeMemory", move_large_memory, necessary="threads have little memory of their own"
 )

@@ -15,6 +15,7 @@ from tilewright.relax.frontend.onnx.operators import (
     quantized,
     recurrent,
     reduction,
+    samples,
     sequences,
     signal,
     windows,

@@ -10,6 +10,7 @@ from onnx import GraphProto
 from tilewright.relax import op
 from tilewright.relax.expr import If, RelaxExpr, SeqExpr, Tuple, TupleGetItem
 from tilewright.relax.frontend.emitter import number
+from tilewright.relax.frontend.loops import data_dependent_loop
 from tilewright.relax.frontend.onnx.graph import UNKNOWN, Graph
 from tilewright.relax.frontend.onnx.table import converts
 from tilewright.relax.frontend.onnx.types import Items
@@ -55,20 +56,35 @@ def _branch(graph: Graph, part: GraphProto) -> Any:
 def loop(
     graph: Graph, most: Any = None, condition: Any = None, *carried: Any, body: GraphProto
 ) -> list[Any]:
-    """A graph again and again: a part of the program for each time, which must be known."""
-    count = None if most is None else graph.integers(most)[0]
+    """A graph again and again.
+
+    A known number of steps becomes as many parts of the program; others become functions.
+    """
+    known = _known_steps(graph, most, condition, carried, body)
+    return known or _unknown_steps(graph, most, condition, carried, body)
+
+
+def _known_steps(
+    graph: Graph, most: Any, condition: Any, carried: Sequence[Any], body: GraphProto
+) -> list[Any] | None:
+    """The results, if the number of steps is known and not too large."""
+    limit = None if most is None else graph.elements(most)
+    if limit is not None and not limit.is_constant:
+        return None
+    if most is not None and limit is None:
+        return None
+    count = None if limit is None else int(limit.values.reshape(()))
+    if count is not None and count > MOST_ITERATIONS and not _has_sequences(carried):
+        return None
     states: list[Any] = list(carried)
     rows: list[list[Any]] = [[] for _ in range(len(body.output) - 1 - len(states))]
     iteration = 0
-    while count is None or not isinstance(count, int) or iteration < count:
-        if condition is not None and not _truth(graph, condition):
+    while count is None or iteration < count:
+        goes_on = True if condition is None else _truth(graph, condition)
+        if goes_on is None or iteration >= MOST_ITERATIONS:
+            return None
+        if not goes_on:
             break
-        if count is not None and not isinstance(count, int):
-            raise UnsupportedError("the number of iterations must be a constant")
-        if iteration >= MOST_ITERATIONS:
-            raise UnsupportedError(
-                f"a loop of more than {MOST_ITERATIONS} iterations is not supported"
-            )
         given = graph.constant(True) if condition is None else condition
         condition, *results = graph.convert_graph(
             body, [graph.constant(iteration, "int64"), given, *states]
@@ -79,19 +95,69 @@ def loop(
         for row, value in zip(rows, scanned, strict=True):
             row.append(value)
         iteration += 1
+    if rows and not iteration:
+        return None
     return [*states, *(_stacked(graph, row, 0) for row in rows)]
 
 
-def _truth(graph: Graph, condition: Any) -> bool:
+def _truth(graph: Graph, condition: Any) -> bool | None:
+    """A condition, if it is known."""
     known = graph.elements(condition)
-    if known is None or not known.is_constant:
-        raise UnsupportedError("a loop that ends by what it computes is not supported")
-    return bool(known.values.all())
+    return bool(known.values.all()) if known is not None and known.is_constant else None
+
+
+def _has_sequences(values: Sequence[Any]) -> bool:
+    return not all(isinstance(value, RelaxExpr) for value in values)
+
+
+def _unknown_steps(
+    graph: Graph, most: Any, condition: Any, carried: Sequence[Any], body: GraphProto
+) -> list[Any]:
+    """The results of as many steps as the data say."""
+    if _has_sequences(carried):
+        raise UnsupportedError(
+            "a loop that carries a sequence along is supported for a known number of steps, up to "
+            f"{MOST_ITERATIONS}"
+        )
+    node = graph.node
+    limit = None if most is None else graph.reshape(graph.cast(most, "int64"), [])
+    start = graph.constant(0, "int64")
+
+    def goes_on(condition: Any, iteration: Any) -> Any:
+        is_left = None if limit is None else graph.emit(op.less(iteration, limit))
+        if condition is None:
+            return graph.constant(True) if is_left is None else is_left
+        whether = graph.reshape(condition, [])
+        return whether if is_left is None else graph.emit(op.logical_and(whether, is_left))
+
+    def step(states: Sequence[Any]) -> tuple[Any, Sequence[Any], Sequence[Any]]:
+        iteration, *others = states
+        whether, *results = graph.convert_graph(body, [iteration, graph.constant(True), *others])
+        graph.node = node
+        if any(value is UNKNOWN for value in [whether, *results]):
+            raise _UnknownError
+        if _has_sequences(results):
+            raise UnsupportedError("a loop whose steps return sequences is not supported")
+        following = graph.emit(op.add(iteration, graph.constant(1, "int64")))
+        count = len(carried)
+        return goes_on(whether, following), [following, *results[:count]], results[count:]
+
+    known = None if limit is None else graph.elements(limit)
+    bound = int(known.values.reshape(())) if known is not None and known.is_constant else None
+    try:
+        states, rows = data_dependent_loop(
+            graph, goes_on(condition, start), [start, *carried], step, bound
+        )
+    except _UnknownError:
+        return [UNKNOWN] * graph.result_count()
+    return [*states[1:], *rows]
+
+
+class _UnknownError(Exception):
+    """Raised in a step that cannot be converted."""
 
 
 def _stacked(graph: Graph, values: Sequence[Any], axis: int) -> Any:
-    if not values:
-        raise UnsupportedError("a loop without iterations has no results of each")
     return graph.emit(op.stack([graph.emit(value) for value in values], axis))
 
 
@@ -109,9 +175,15 @@ def scan(
     input_axes = scan_input_axes or [0] * len(sequences)
     backwards = scan_input_directions or [0] * len(sequences)
     count = number(graph.shape_of(sequences[0])[input_axes[0]])
-    if not isinstance(count, int) or not 0 < count <= MOST_ITERATIONS:
-        raise UnsupportedError(f"a scan over {count} elements is not supported")
     outputs = len(body.output) - len(states)
+    if not isinstance(count, int) or not 0 < count <= MOST_ITERATIONS:
+        forms = list(zip(input_axes, backwards, strict=True))
+        states, stacked = _long_scan(graph, states, sequences, forms, count, body)
+        axes, flips = scan_output_axes or [0] * outputs, scan_output_directions or [0] * outputs
+        return [*states, *(
+            _turned(graph, rows, axis, bool(flip))
+            for rows, axis, flip in zip(stacked, axes, flips, strict=True)
+        )]  # fmt: skip
     rows: list[list[Any]] = [[] for _ in range(outputs)]
     for step in range(count):
         elements = [
@@ -130,6 +202,49 @@ def scan(
         _stacked(graph, row[::-1] if back else row, axis)
         for row, axis, back in zip(rows, axes, reverse, strict=True)
     )]  # fmt: skip
+
+
+def _long_scan(
+    graph: Graph, states: Sequence[Any], sequences: Sequence[Any],
+    forms: Sequence[tuple[int, int]], count: Any, body: GraphProto,
+) -> tuple[list[Any], list[Any]]:  # fmt: skip
+    """The last states and the stacked results of a scan over many elements, or a symbolic number.
+
+    Args:
+        forms: the axis of each sequence, and whether it is gone through backwards.
+    """
+    node = graph.node
+    end = graph.operand(count, "int64")
+
+    def step(carried: Sequence[Any]) -> tuple[Any, Sequence[Any], Sequence[Any]]:
+        place, *inner = carried
+        elements = []
+        for x, (axis, back) in zip(sequences, forms, strict=True):
+            last = graph.emit(op.subtract(end, graph.operand(1, "int64")))
+            at = graph.emit(op.subtract(last, place)) if back else place
+            elements.append(graph.emit(op.take(x, at, graph.axis(axis, graph.rank_of(x)))))
+        results = graph.convert_graph(body, [*inner, *elements])
+        graph.node = node
+        if any(value is UNKNOWN for value in results):
+            raise UnsupportedError("its graph cannot be converted")
+        following = graph.emit(op.add(place, graph.constant(1, "int64")))
+        goes_on = graph.emit(op.less(following, end))
+        return goes_on, [following, *results[: len(inner)]], results[len(inner) :]
+
+    start = graph.constant(0, "int64")
+    goes_on = graph.emit(op.less(start, end))
+    bound = count if isinstance(count, int) else None
+    last, rows = data_dependent_loop(graph, goes_on, [start, *states], step, bound)
+    return last[1:], rows
+
+
+def _turned(graph: Graph, rows: Any, axis: int, is_backwards: bool) -> Any:
+    """Stacked results with the dimension of the steps where it belongs."""
+    rows = graph.emit(op.flip(rows, 0)) if is_backwards else rows
+    rank = graph.rank_of(rows)
+    others = list(range(1, rank))
+    others.insert(graph.axis(axis, rank), 0)
+    return graph.permute(rows, others)
 
 
 def _element(graph: Graph, x: Any, axis: int, index: int) -> Any:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from tilewright.relax import op
-from tilewright.relax.frontend.emitter import number
 from tilewright.relax.frontend.onnx.graph import Graph
 from tilewright.relax.frontend.onnx.operators.products import window
 from tilewright.relax.frontend.onnx.operators.windows import places_of_maxima
@@ -41,9 +40,9 @@ def max_pool(
     value = _pooled(graph, _MAX, x, kernel_shape, auto_pad, pads, strides, dilations, ceil_mode)
     if not graph.has_result(1):
         return value
-    counts = [number(extent) for extent in graph.shape_of(value)[2:]]
     form = window(graph, x, kernel_shape, auto_pad, pads, strides, dilations)
-    places = places_of_maxima(graph, x, counts, kernel_shape, *form, bool(storage_order))
+    rounds_up = bool(ceil_mode) and auto_pad in ("NOTSET", "")
+    places = places_of_maxima(graph, x, kernel_shape, *form, rounds_up, bool(storage_order))
     return [value, places]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from tilewright.relax import op
+from tilewright.relax.expr import Call
 from tilewright.relax.frontend.emitter import number
 from tilewright.relax.frontend.onnx.graph import Graph
 from tilewright.relax.frontend.onnx.table import converts
@@ -105,25 +106,23 @@ def convolution(
     strides: Sequence[int] | None = None,
 ) -> Any:  # fmt: skip
     """A convolution."""
-    return with_bias(
-        graph, convolved(graph, x, weight, auto_pad, dilations, group, pads, strides), bias
-    )
+    value = convolved(graph, x, weight, auto_pad, dilations, group, pads, strides)
+    return with_bias(graph, graph.emit(value), bias)
 
 
 def convolved(
     graph: Graph, x: Any, weight: Any, auto_pad: str, dilations: Any, group: int, pads: Any,
     strides: Any, out_dtype: str | None = None,
-) -> Any:  # fmt: skip
+) -> Call:  # fmt: skip
     """A convolution without bias."""
     kernel = kernel_of(graph, weight)
     if len(kernel) not in _FORWARD:
         raise UnsupportedError(f"a convolution of {len(kernel)} dimensions is not supported")
     padding, stride, dilation = window(graph, x, kernel, auto_pad, pads, strides, dilations)
-    value = _FORWARD[len(kernel)](
+    return _FORWARD[len(kernel)](
         x, weight, strides=stride, padding=padding, dilation=dilation, groups=group,
         out_dtype=out_dtype,
     )  # fmt: skip
-    return graph.emit(value)
 
 
 def with_bias(graph: Graph, value: Any, bias: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -11,13 +11,11 @@ from tilewright.relax import op
 from tilewright.relax.frontend.compositions import repeat_interleaved
 from tilewright.relax.frontend.emitter import number
 from tilewright.relax.frontend.onnx.graph import Graph
-from tilewright.relax.frontend.onnx.operators.products import convolved, kernel_of, window
+from tilewright.relax.frontend.onnx.operators.products import convolved
 from tilewright.relax.frontend.onnx.table import converts
 from tilewright.relax.frontend.onnx.tensors import NARROW, dtype_of
 from tilewright.relax.frontend.table import UnsupportedError
-
-_WIDE: Final = "int32"
-"""The dtype of sums of products of integers."""
+from tilewright.relax.integer_products import WIDE, integer_convolution, integer_matmul
 
 
 def limits(dtype: str, bits: int | None = None) -> tuple[int, int]:
@@ -31,8 +29,7 @@ def limits(dtype: str, bits: int | None = None) -> tuple[int, int]:
 def aligned(graph: Graph, parameter: Any, x: Any, axis: int, block: int) -> Any:
     """A scale or zero point in a shape that broadcasts to that of the numbers."""
     rank = graph.rank_of(x)
-    one = graph.rank_of(parameter) == 0 or number(graph.shape_of(parameter)[0]) == 1
-    if rank == 0 or (one and graph.rank_of(parameter) < 2):
+    if rank == 0 or _is_one(graph, parameter):
         return graph.reshape(parameter, [])
     axis = graph.axis(axis, rank)
     if block:
@@ -44,6 +41,28 @@ def aligned(graph: Graph, parameter: Any, x: Any, axis: int, block: int) -> Any:
     if graph.rank_of(parameter) == 1:
         return graph.reshape(parameter, [-1 if n == axis else 1 for n in range(rank)])
     return parameter
+
+
+def parameters(
+    graph: Graph, x: Any, scale: Any, zero_point: Any, dtype: str, axis: int
+) -> tuple[Any, Any, int]:
+    """A scale, a zero point and their axis, as the operators of graphs have them.
+
+    Both parameters are one number, or a vector along the axis.
+    """
+    zero_point = graph.constant(0, dtype) if zero_point is None else zero_point
+    rank = graph.rank_of(x)
+    if rank == 0 or _is_one(graph, scale):
+        return graph.reshape(scale, []), graph.reshape(zero_point, []), -1
+    if _is_one(graph, zero_point):
+        zero_point = graph.reshape(zero_point, [])
+    return scale, zero_point, graph.axis(axis, rank)
+
+
+def _is_one(graph: Graph, parameter: Any) -> bool:
+    """Whether a parameter is one number, perhaps in a vector."""
+    rank = graph.rank_of(parameter)
+    return rank == 0 or (rank == 1 and number(graph.shape_of(parameter)[0]) == 1)
 
 
 def rounded(
@@ -75,7 +94,10 @@ def quantize(
         raise UnsupportedError(f"numbers quantised to {dtype} are not supported")
     wide = dtype_of(precision) if precision else "float32"
     x = graph.cast(graph.cast(x, wide), "float32" if wide != "float64" else wide)
-    scale = aligned(graph, graph.cast(scale, graph.dtype_of(x)), x, axis, block_size)
+    scale = graph.cast(scale, graph.dtype_of(x))
+    if bits is None and not block_size:
+        return op.quantize(x, *parameters(graph, x, scale, zero_point, dtype, axis), dtype)
+    scale = aligned(graph, scale, x, axis, block_size)
     if zero_point is not None:
         zero_point = aligned(graph, zero_point, x, axis, block_size)
     return rounded(graph, x, scale, zero_point, dtype, bits)
@@ -89,11 +111,14 @@ def dequantize(
     """The numbers that integers stand for."""
     dtype = dtype_of(output_dtype) if output_dtype else graph.dtype_of(scale)
     wide = "float32" if dtype in ("float16", "bfloat16") else dtype
+    if not block_size:
+        given = graph.cast(scale, wide), zero_point, graph.dtype_of(x), axis
+        return graph.cast(graph.emit(op.dequantize(x, *parameters(graph, x, *given), wide)), dtype)
     factor = aligned(graph, graph.cast(scale, wide), x, axis, block_size)
     steps = x
     if zero_point is not None:
         moved = aligned(graph, zero_point, x, axis, block_size)
-        steps = op.subtract(graph.cast(x, _WIDE), graph.cast(moved, _WIDE))
+        steps = op.subtract(graph.cast(x, WIDE), graph.cast(moved, WIDE))
     return graph.cast(graph.emit(op.multiply(op.astype(steps, wide), factor)), dtype)
 
 
@@ -116,47 +141,36 @@ def dynamic_quantize(graph: Graph, x: Any) -> list[Any]:
 
 def _shifted(graph: Graph, x: Any, zero_point: Any, axis: int) -> Any:
     """Integers less their zero point; as they are if that is 0."""
-    if is_zero(graph, zero_point):
+    if _constant_zero(graph, zero_point) == 0:
         return x
     if graph.rank_of(zero_point) == 1:
         zero_point = aligned(graph, zero_point, x, axis, 0)
-    return graph.emit(op.subtract(graph.cast(x, _WIDE), graph.cast(zero_point, _WIDE)))
+    return graph.emit(op.subtract(graph.cast(x, WIDE), graph.cast(zero_point, WIDE)))
 
 
-def is_zero(graph: Graph, zero_point: Any) -> bool:
-    """Whether a zero point is known to be 0."""
+def _constant_zero(graph: Graph, zero_point: Any) -> int | None:
+    """The constant that all zero points are; None if they are no constants, or differ."""
     if zero_point is None:
-        return True
+        return 0
     known = graph.elements(zero_point)
-    return known is not None and known.is_constant and not known.values.any()
+    values = set(known.values.reshape(-1).tolist()) if known and known.is_constant else set()
+    return int(values.pop()) if len(values) == 1 else None
 
 
 def integer_product(graph: Graph, a: Any, a_zero: Any, b: Any, b_zero: Any) -> Any:
-    """The product of matrices of integers, in int32.
-
-    The zero points are subtracted from the product of the integers as they are, which are narrow:
-    ``(a - p)(b - q) = a b - q rows(a) - p columns(b) + p q k``.
-    """
-    simple = all(graph.rank_of(z) == 0 or number(graph.shape_of(z)[-1]) == 1
-                 for z in (a_zero, b_zero) if z is not None)  # fmt: skip
-    rank_one = graph.rank_of(a) < 2 or graph.rank_of(b) < 2
-    if not simple or rank_one:
-        a = _shifted(graph, a, a_zero, -2)
-        b = _shifted(graph, b, b_zero, -1)
-        return graph.emit(op.matmul(graph.cast(a, _WIDE), graph.cast(b, _WIDE)))
-    total = graph.emit(op.matmul(a, b, out_dtype=_WIDE))
-    p, q = (None if is_zero(graph, z) else graph.reshape(graph.cast(z, _WIDE), [])
-            for z in (a_zero, b_zero))  # fmt: skip
-    if q is not None:
-        rows = op.sum(graph.cast(a, _WIDE), -1, True)
-        total = graph.emit(op.subtract(total, op.multiply(rows, q)))
-    if p is not None:
-        columns = op.sum(graph.cast(b, _WIDE), -2, True)
-        total = graph.emit(op.subtract(total, op.multiply(columns, p)))
-    if p is not None and q is not None:
-        count = graph.operand(graph.shape_of(a)[-1], _WIDE)
-        total = graph.emit(op.add(total, op.multiply(op.multiply(p, q), count)))
-    return total
+    """The product of matrices of integers less their zero points, in int32."""
+    known = [_constant_zero(graph, zero) for zero in (a_zero, b_zero)]
+    is_matrix = min(map(graph.rank_of, (a, b))) > 1
+    ranks = [graph.rank_of(zero) for zero in (a_zero, b_zero) if zero is not None]
+    if not is_matrix or max(ranks, default=0) > 1:
+        a, b = _shifted(graph, a, a_zero, -2), _shifted(graph, b, b_zero, -1)
+        return graph.emit(op.matmul(graph.cast(a, WIDE), graph.cast(b, WIDE)))
+    p, q = (
+        None if constant == 0
+        else graph.reshape(graph.cast(zero, WIDE), [] if _is_one(graph, zero) else form)
+        for constant, zero, form in zip(known, (a_zero, b_zero), ([-1, 1], [-1]), strict=True)
+    )  # fmt: skip
+    return integer_matmul(graph.builder, a, p, b, q)
 
 
 @converts("MatMulInteger")
@@ -195,15 +209,14 @@ def _integer_convolution(
     group: int, pads: Any, strides: Any,
 ) -> Any:  # fmt: skip
     """A convolution of integers, in int32; the border has the value of the zero point."""
-    kernel = kernel_of(graph, weight)
-    padding, strides, dilations = window(graph, x, kernel, auto_pad, pads, strides, dilations)
-    x = graph.cast(_shifted(graph, x, x_zero, 1), _WIDE) if not is_zero(graph, x_zero) else x
-    weight = _shifted(graph, weight, w_zero, 0)
-    if graph.dtype_of(x) == _WIDE or graph.dtype_of(weight) == _WIDE:
-        x, weight = graph.cast(x, _WIDE), graph.cast(weight, _WIDE)
-    return convolved(
-        graph, x, weight, "NOTSET", dilations, group, padding, strides, out_dtype=_WIDE
-    )
+    options = auto_pad, dilations, group, pads, strides
+    zero = _constant_zero(graph, x_zero)
+    if zero is not None and _constant_zero(graph, w_zero) == 0:
+        call = convolved(graph, x, weight, *options, out_dtype=WIDE)
+        return integer_convolution(graph.builder, call, zero)
+    x = graph.cast(_shifted(graph, x, x_zero, 1), WIDE)
+    weight = graph.cast(_shifted(graph, weight, w_zero, 0), WIDE)
+    return graph.emit(convolved(graph, x, weight, *options))
 
 
 @converts("ConvInteger")

@@ -8,14 +8,12 @@ import numpy as np
 
 from tilewright.relax import op
 from tilewright.relax.frontend.emitter import number
+from tilewright.relax.frontend.fourier import Complex, is_possible, transform, whole
 from tilewright.relax.frontend.onnx.graph import Graph
 from tilewright.relax.frontend.onnx.operators.layout import sliced
 from tilewright.relax.frontend.onnx.table import converts
 from tilewright.relax.frontend.onnx.tensors import dtype_of
 from tilewright.relax.frontend.table import UnsupportedError
-
-MOST_TERMS = 1 << 24
-"""Maximum number of elements of the matrix of a transform."""
 
 
 @converts("DFT")
@@ -23,7 +21,7 @@ def fourier(
     graph: Graph, x: Any, length: Any = None, axis: Any = None, *, inverse: int = 0,
     onesided: int = 0,
 ) -> Any:  # fmt: skip
-    """The discrete Fourier transform along an axis, as a product with a matrix."""
+    """The discrete Fourier transform along an axis."""
     rank = graph.rank_of(x)
     default = 1 if graph.version < 20 else -2
     along = graph.axis(default if axis is None else graph.integer(axis, "axis"), rank)
@@ -31,52 +29,44 @@ def fourier(
     size = extent if length is None else graph.integer(length, "dft_length")
     if onesided and inverse and length is None:
         size = 2 * (extent - 1)
-    if not isinstance(size, int) or not isinstance(extent, int) or size * size > MOST_TERMS:
+    if not isinstance(size, int) or not isinstance(extent, int) or not is_possible(size):
         raise UnsupportedError(f"a transform of {size} elements is not supported")
     return transformed(graph, x, along, size, bool(inverse), bool(onesided))
 
 
 def transformed(graph: Graph, x: Any, axis: int, size: int, inverse: bool, onesided: bool) -> Any:
-    """A transform of `size` elements along an axis; shorter ones get zeros at their end."""
-    extent = number(graph.shape_of(x)[axis])
+    """A transform of `size` elements along an axis; shorter ones get zeros at their end.
+
+    In float64: where terms cancel each other, nothing else should be left.
+    """
+    dtype, half = graph.dtype_of(x), size // 2 + 1
     is_complex = number(graph.shape_of(x)[-1]) == 2
+    numbers = [_moved(graph, x, axis, part) for part in range(1 + is_complex)]
+    used = half if onesided and inverse else size
+    real, *rest = (_resized(graph, graph.cast(part, "float64"), used) for part in numbers)
+    value = Complex(real, rest[0] if rest else None)
     if onesided and inverse:
-        return _real_inverse(graph, x, axis, size)
+        last = graph.rank_of(real) - 1
+        imaginary = rest[0] if rest else graph.emit(op.zeros_like(real))
+        value = whole(graph, Complex(real, imaginary), size, last)
+    result: list[Any] = list(transform(graph, value, size, inverse))
+    if onesided:
+        result = result[:1] if inverse else [_resized(graph, part, half) for part in result]
+    if inverse:
+        factor = graph.operand(1 / size, "float64")
+        result = [graph.emit(op.multiply(part, factor)) for part in result]
+    parts = [graph.cast(part, dtype) for part in result]
+    return _back(graph, op.stack(parts, -1), axis)
+
+
+def _resized(graph: Graph, x: Any, size: int) -> Any:
+    """The last dimension cut off, or with zeros at its end."""
+    rank, extent = graph.rank_of(x), number(graph.shape_of(x)[-1])
     if extent > size:
-        x = sliced(graph, x, axis, 0, size)
-    used = min(extent, size)
-    count = size // 2 + 1 if onesided else size
-    angles = 2 * np.pi * np.outer(np.arange(used), np.arange(count)) / size
-    factor = 1 / size if inverse else 1
-    cosine, sine = np.cos(angles) * factor, np.sin(angles) * factor * (1 if inverse else -1)
-    real, imaginary = _moved(graph, x, axis, 0), None
-    pieces = [_product(graph, real, cosine), _product(graph, real, sine)]
-    if is_complex:
-        imaginary = _moved(graph, x, axis, 1)
-        pieces = [
-            op.subtract(pieces[0], _product(graph, imaginary, sine)),
-            op.add(pieces[1], _product(graph, imaginary, cosine)),
-        ]
-    return _back(graph, op.stack([graph.emit(piece) for piece in pieces], -1), axis)
-
-
-def _real_inverse(graph: Graph, x: Any, axis: int, size: int) -> Any:
-    """The real numbers of which the first half of a transform is given."""
-    half = size // 2 + 1
-    extent = number(graph.shape_of(x)[axis])
-    used = min(extent, half)
-    x = sliced(graph, x, axis, 0, used)
-    angles = 2 * np.pi * np.outer(np.arange(used), np.arange(size)) / size
-    # All but the first, and the middle of an even number, stand for two.
-    times = np.full(used, 2.0)
-    times[0] = 1
-    if size % 2 == 0 and used == half:
-        times[-1] = 1
-    cosine, sine = (f(angles) * times[:, None] / size for f in (np.cos, np.sin))
-    real = _product(graph, _moved(graph, x, axis, 0), cosine)
-    imaginary = _product(graph, _moved(graph, x, axis, 1), sine)
-    value = graph.emit(op.subtract(real, imaginary))
-    return _back(graph, op.expand_dims(value, -1), axis)
+        return sliced(graph, x, rank - 1, 0, size)
+    if extent < size:
+        return graph.emit(op.nn.pad(x, [0] * (2 * rank - 1) + [size - extent]))
+    return x
 
 
 def _moved(graph: Graph, x: Any, axis: int, part: int) -> Any:
@@ -97,13 +87,6 @@ def _back(graph: Graph, x: Any, axis: int) -> Any:
     return graph.permute(value, [*order, rank - 1])
 
 
-def _product(graph: Graph, x: Any, matrix: np.ndarray) -> Any:
-    """The product in float64: where terms cancel each other, nothing else should be left."""
-    wide = graph.cast(x, "float64")
-    product = graph.emit(op.matmul(wide, graph.constant(matrix, "float64")))
-    return graph.cast(product, graph.dtype_of(x))
-
-
 @converts("STFT")
 def short_time_fourier(
     graph: Graph, x: Any, frame_step: Any, window: Any = None, frame_length: Any = None, *,
@@ -118,7 +101,7 @@ def short_time_fourier(
     else:
         raise UnsupportedError("neither frame_length nor window is given")
     total = number(graph.shape_of(x)[1])
-    if not all(isinstance(size, int) for size in (length, total)) or length**2 > MOST_TERMS:
+    if not all(isinstance(size, int) for size in (length, total)) or not is_possible(length):
         raise UnsupportedError("frames of dynamic length are not supported")
     count = (total - length) // step + 1
     places = np.arange(count)[:, None] * step + np.arange(length)

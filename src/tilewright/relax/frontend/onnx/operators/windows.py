@@ -8,59 +8,41 @@ from typing import Any
 
 import numpy as np
 
+from tilewright import topi
 from tilewright.ir.arithmetic import floordiv
 from tilewright.relax import op
 from tilewright.relax.frontend.compositions import product
-from tilewright.relax.frontend.emitter import number
 from tilewright.relax.frontend.onnx.graph import Graph
 from tilewright.relax.frontend.onnx.operators.layout import sliced
 from tilewright.relax.frontend.onnx.table import converts
-from tilewright.relax.frontend.table import UnsupportedError
 
 
 def _table(
     extents: Sequence[int], counts: Sequence[int], kernel: Sequence[int],
-    padding: Sequence[int], stride: Sequence[int], dilation: Sequence[int],
-) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """The elements of each window by their places among all, and which of them there are.
-
-    Both are ``(*counts, *kernel)``.
-    """
+    stride: Sequence[int], dilation: Sequence[int],
+) -> np.ndarray:  # fmt: skip
+    """The elements of each window by their places among all, ``(*counts, *kernel)``."""
     rank = len(kernel)
     index: Any = np.zeros((1,) * (2 * rank), "int64")
-    inside: Any = np.ones((1,) * (2 * rank), "bool")
     for n, extent in enumerate(extents):
-        at = np.arange(counts[n])[:, None] * stride[n] - padding[n]
-        at = at + np.arange(kernel[n]) * dilation[n]
+        at = np.arange(counts[n])[:, None] * stride[n] + np.arange(kernel[n]) * dilation[n]
         thin = [1] * (2 * rank)
         thin[n], thin[rank + n] = at.shape
-        inside = inside & ((at >= 0) & (at < extent)).reshape(thin)
-        index = index * extent + np.clip(at, 0, extent - 1).reshape(thin)
-    return index, np.broadcast_to(inside, index.shape)
+        index = index * extent + at.reshape(thin)
+    return index
 
 
 def places_of_maxima(
-    graph: Graph, x: Any, counts: Sequence[Any], kernel: Sequence[int], padding: Sequence[int],
-    stride: Sequence[int], dilation: Sequence[int], column_major: bool,
+    graph: Graph, x: Any, kernel: Sequence[int], padding: Sequence[int], stride: Sequence[int],
+    dilation: Sequence[int], ceil_mode: bool, column_major: bool,
 ) -> Any:  # fmt: skip
     """Where the first of the largest elements of each window is among all elements."""
-    extents = [number(extent) for extent in graph.shape_of(x)[2:]]
-    if not all(isinstance(extent, int) for extent in [*extents, *counts]):
-        raise UnsupportedError("places of maxima in arrays of dynamic extents are not supported")
-    index, inside = _table(extents, counts, kernel, padding, stride, dilation)
-    count = math.prod(kernel)
-    table, valid = index.reshape(-1, count), inside.reshape(-1, count)
-    # Beyond the border is nothing: the first element inside stands for it.
-    first = np.take_along_axis(table, valid.argmax(1)[:, None], 1)
-    table = np.where(valid, table, first)
-    batch, channels = graph.shape_of(x)[:2]
-    flat = graph.reshape(x, [batch, channels, math.prod(extents)])
-    windows = graph.emit(op.take(flat, graph.constant(table, "int64"), 2))
-    best = graph.cast(graph.emit(op.argmax(windows, 3)), "int64")
-    row = graph.constant(np.arange(len(table)) * count, "int64")
-    place = graph.emit(op.add(best, row))
-    found = graph.emit(op.take(graph.constant(table.reshape(-1), "int64"), place, 0))
-    return _among_all(graph, x, graph.reshape(found, [batch, channels, *counts]), column_major)
+    layout = {1: "NCW", 2: "NCHW", 3: "NCDHW"}[len(kernel)]
+    places = graph.emit_te(
+        topi.nn.places_of_maxima, x, list(kernel), list(stride), list(dilation), list(padding),
+        ceil_mode, layout,
+    )  # fmt: skip
+    return _among_all(graph, x, places, column_major)
 
 
 def _among_all(graph: Graph, x: Any, places: Any, column_major: bool) -> Any:
@@ -129,7 +111,7 @@ def fold(
     counts = [
         (whole - dilation[n] * (block[n] - 1) - 1) // stride[n] + 1 for n, whole in enumerate(wide)
     ]
-    index, _ = _table(wide, counts, block, [0] * rank, stride, dilation)
+    index = _table(wide, counts, block, stride, dilation)
     order = [*range(rank, 2 * rank), *range(rank)]
     batch, channels, windows = graph.shape_of(x)
     channels = floordiv(channels, math.prod(block))

@@ -10,7 +10,7 @@ from tilewright import topi
 from tilewright.relax import op
 from tilewright.relax.frontend.compositions import product
 from tilewright.relax.frontend.emitter import number
-from tilewright.relax.frontend.fourier import Complex, is_possible, transform
+from tilewright.relax.frontend.fourier import Complex, is_possible, transform, whole
 from tilewright.relax.frontend.table import UnsupportedError
 from tilewright.relax.frontend.torch.graph import Graph
 from tilewright.relax.frontend.torch.operators.slices import part
@@ -239,12 +239,5 @@ def transform_to_real(
     extent, half = number(size), _size(graph, x.real, last)
     if not isinstance(extent, int) or half != extent // 2 + 1:
         raise UnsupportedError("these extents of a Fourier transform are not supported")
-    # The other half has the conjugate numbers in the opposite order.
-    mirrored = [part(graph, p, last, 1, (extent - 1) // 2) for p in x]
-    mirrored = [graph.emit(op.flip(p, last)) for p in mirrored]
-    whole = Complex(
-        graph.emit(op.concat([x.real, mirrored[0]], last)),
-        graph.emit(op.concat([x.imaginary, _negated(graph, mirrored[1])], last)),
-    )
-    value = _along(graph, whole, [last], is_inverse=True)
+    value = _along(graph, whole(graph, x, extent, last), [last], is_inverse=True)
     return _scaled(graph, value, _count(graph, value.real, dims), normalization).real

@@ -1,4 +1,4 @@
-"""Products of a symbolic number of rows have a version for one row."""
+"""Products of a symbolic number of rows have versions for one row, and for a few."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ import tilewright as tvm
 from tilewright import te
 from tilewright.driver.default import DefaultSchedule
 from tilewright.ir.module import IRModule
-from tilewright.schedule_rules.one_row import sizes_of_rows
+from tilewright.schedule_rules.few_rows import sizes_of_rows
 from tilewright.schedule_rules.operands import CONSTANT_PARAMS
 from tilewright.target import Target
 from tilewright.tir.stmt import BlockRealize, IfThenElse
@@ -76,3 +76,19 @@ def test_a_size_that_counts_columns_is_no_number_of_rows():
     x, w = te.placeholder((40, DEPTH), name="X"), te.placeholder((n, DEPTH), name="W")
     y = te.compute((40, n), lambda i, j: te.sum(x[i, k] * w[j, k], axis=k), name="Y")
     assert not sizes_of_rows(te.create_prim_func([x, w, y]), ONE_CORE.machine)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 8, 9])
+def test_a_few_rows_need_no_copy_of_a_large_matrix(rows):
+    n = k = 512
+    x = te.placeholder((te.size_var("m"), k), name="X")
+    w, r = te.placeholder((k, n), name="W"), te.reduce_axis((0, k), name="r")
+    y = te.compute((x.shape[0], n), lambda i, j: te.sum(x[i, r] * w[r, j], axis=r), name="Y")
+    func = te.create_prim_func([x, w, y])
+    assert branches(func) == ["m == 1", "m <= 8"]
+    rng = np.random.default_rng(rows)
+    a, b = (rng.standard_normal(shape, "float32") for shape in ((rows, k), (k, n)))
+    result = np.full((rows, n), np.nan, "float32")
+    tvm.build(func, target=ONE_CORE)(a, b, result)
+    expected = a.astype("float64") @ b.astype("float64")
+    np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-3)

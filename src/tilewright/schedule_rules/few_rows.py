@@ -1,17 +1,23 @@
-"""Products of a symbolic number of rows, which may be one, as in the step of a decoder.
+"""Products of a symbolic number of rows, which may be one or a few, as in the step of a decoder.
 
 For many rows, the operand with columns is packed first. That takes several times as long as what
-one row needs of it, so a function with such a product has a version for a single row::
+a few rows need of it, so a function with such a product has a version for a single row, and one for
+a few rows where these are computed without packing::
 
     if m == 1:
         ...         # a vector times a matrix
     else:
-        ...         # panels of the matrix, tiles of many rows
+        if m <= 8:
+            ...     # tiles of a few rows, of the matrix as it is
+        else:
+            ...     # panels of the matrix, tiles of many rows
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Final
 
 from tilewright.ir.arithmetic import logical_and
 from tilewright.ir.convert import const
@@ -20,13 +26,16 @@ from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.ir.unique_names import UniqueNames
 from tilewright.schedule_rules.accesses import accesses_of
 from tilewright.schedule_rules.contraction import plans
-from tilewright.schedule_rules.operands import constants_of, find_contraction
+from tilewright.schedule_rules.operands import FEW_ROWS, constants_of, find_contraction
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule.edits.copying import copied
 from tilewright.tir.stmt import Block, BlockRealize, IfThenElse
 from tilewright.tir.substitute import symbolic_sizes, with_sizes
 from tilewright.tir.transform.building.statements import statements
 from tilewright.tir.transform.machine import Machine
+
+MOST_FEW_ROWS: Final = 8
+"""Maximum number of rows for which packing the other operand takes longer than it saves."""
 
 
 def sizes_of_rows(func: PrimFunc, machine: Machine) -> list[Var]:
@@ -56,26 +65,58 @@ def _rows_of(block: Block, machine: Machine, constants: frozenset[Var]) -> Itera
             yield item.dom.extent
 
 
+def gains_with_few_rows(func: PrimFunc, machine: Machine) -> bool:
+    """Whether products of a symbolic number of rows pack nothing where these are few."""
+    constants = constants_of(func)
+    for stmt in statements(func.body):
+        accesses = accesses_of(stmt.block) if isinstance(stmt, BlockRealize) else None
+        found = None if accesses is None or not accesses.extents else find_contraction(accesses)
+        if found is not None and found.accesses.extents[found.row] is None:
+            few = replace(found, few_rows=MOST_FEW_ROWS)
+            plan = next(iter(plans(few, machine, 0, constants)), None)
+            if plan is not None and not plan.packed:
+                return True
+    return False
+
+
+def with_few_rows(func: PrimFunc) -> PrimFunc:
+    """A function for where there are a few rows."""
+    return func.with_attr(FEW_ROWS, MOST_FEW_ROWS)
+
+
 def with_one_row(func: PrimFunc, sizes: Sequence[Var]) -> PrimFunc:
     """A function for where these sizes are 1."""
     return with_sizes(func, {var: const(1, var.dtype) for var in sizes})
 
 
-def joined(func: PrimFunc, one_row: PrimFunc, sizes: Iterable[Var]) -> PrimFunc:
-    """`func` which runs the body of another function where these sizes are 1.
-
-    Args:
-        func: a function with a root block.
-        one_row: what `with_one_row` makes of it, perhaps with another schedule.
-    """
+def is_one_row(sizes: Iterable[Var]) -> Expr:
+    """The condition that these sizes are 1."""
     condition: Expr = const(True, BOOL)
     for var in sizes:
         condition = logical_and(condition, var.equal(const(1, var.dtype)))
+    return condition
+
+
+def are_few_rows(sizes: Iterable[Var]) -> Expr:
+    """The condition that each of these sizes is small."""
+    condition: Expr = const(True, BOOL)
+    for var in sizes:
+        condition = logical_and(condition, var <= const(MOST_FEW_ROWS, var.dtype))
+    return condition
+
+
+def joined(func: PrimFunc, version: PrimFunc, condition: Expr) -> PrimFunc:
+    """`func` which runs the body of another function under a condition.
+
+    Args:
+        func: a function with a root block.
+        version: what `with_one_row` or `with_few_rows` makes of it, with a schedule of its own.
+    """
     names = UniqueNames()
-    buffers = {one_row.buffer_map[param]: buffer for param, buffer in func.buffer_map.items()}
+    buffers = {version.buffer_map[param]: buffer for param, buffer in func.buffer_map.items()}
     cases = [
         BlockRealize((), IntImm(BOOL, 1), copied(case, names.unique, {}, buffers, keyed=False))
-        for case in (one_row.body.block, func.body.block)  # type: ignore[attr-defined]
+        for case in (version.body.block, func.body.block)  # type: ignore[attr-defined]
     ]
     root = Block((), (), (), names.unique("root"), IfThenElse(condition, cases[0], cases[1]))
     return func.with_body(BlockRealize((), IntImm(BOOL, 1), root))

@@ -1,0 +1,1 @@
+"""Measures models of ONNX, with floats and quantised, beside onnxruntime."""

@@ -1,0 +1,111 @@
+"""What is done to the operands of a contraction before it is tiled for dot products."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tilewright.ir.expr import Var
+from tilewright.schedule_rules.accesses import Access, accesses_of
+from tilewright.schedule_rules.contraction_plan import Plan
+from tilewright.schedule_rules.dot_products import grouped_axis
+from tilewright.schedule_rules.elementwise import vectorize_elements
+from tilewright.schedule_rules.nest import DoesNotFitError, attempt, block_of
+from tilewright.schedule_rules.structures import apply_rule
+from tilewright.tir.schedule import BlockRV, Schedule
+
+
+def prepare_operands(
+    sch: Schedule, block: BlockRV, plan: Plan, epilogue: Sequence[BlockRV]
+) -> Sequence[BlockRV]:
+    """Let the sum consist of whole groups, the columns of whole vectors, and the steps of a group
+    lie side by side in the operand with rows.
+
+    Args:
+        epilogue: element-wise blocks that read the result.
+
+    Returns:
+        The blocks that read the result now, in order.
+    """
+    epilogue = _pad(sch, block, plan, epilogue)
+    _group_rows(sch, block, plan)
+    return epilogue
+
+
+def current_access(sch: Schedule, block: BlockRV, plan: Plan, load: Access) -> Access:
+    """What a load of the contraction has become in the schedule so far."""
+    position = next(n for n, item in enumerate(plan.found.accesses.loads) if item is load)
+    return accesses_of(block_of(sch, block)).loads[position]
+
+
+def inline_padding(sch: Schedule, copy: BlockRV, original: Access) -> None:
+    """Let a copy read an operand itself, in place of what padding made of it."""
+    (load,) = accesses_of(block_of(sch, copy)).loads
+    if load.buffer is not original.buffer:
+        for producer in sch.get_producers(copy):
+            sch.compute_inline(producer)
+
+
+def _pad(
+    sch: Schedule, block: BlockRV, plan: Plan, epilogue: Sequence[BlockRV]
+) -> Sequence[BlockRV]:
+    accesses, dot = plan.found.accesses, plan.dot
+    assert dot is not None
+    multiples: dict[Var, int] = {dot.step: dot.size, plan.columns[-1]: plan.lanes}
+    if all(accesses.extent(var, otherwise=1) % n == 0 for var, n in multiples.items()):
+        return epilogue
+    if len(plan.columns) > 1:
+        raise DoesNotFitError("merged columns cannot be padded")
+    (store,) = accesses.stores
+    sch.pad_einsum(block, [multiples.get(item.var, 1) for item in accesses.block.iter_vars])
+    if accesses_of(block_of(sch, block)).stores[0].buffer is store.buffer:
+        return epilogue
+    (cut,) = sch.get_consumers(block)  # copies the result without the padding
+    if len(epilogue) >= 1 and attempt(sch, lambda s: s.compute_inline(cut)) is not None:
+        sch.compute_inline(cut)
+        return epilogue
+    return [cut, *epilogue]
+
+
+def _group_rows(sch: Schedule, block: BlockRV, plan: Plan) -> None:
+    """Copy the operand with rows, unless the steps of a group are side by side in it."""
+    dot, (operand,) = plan.dot, plan.found.fixed
+    assert dot is not None
+    load = current_access(sch, block, plan, operand)
+    is_stored = str(load.buffer.dtype) == dot.dtypes[0]
+    if is_stored and load.buffer is operand.buffer and load.stride(dot.step) == 1:
+        return
+    copy = sch.cache_read(block, load.buffer.name, "global", [block])
+    inline_padding(sch, copy, operand)
+    if not is_stored:
+        sch.unsafe_set_dtype(copy, 0, dot.dtypes[0])
+    axis = grouped_axis(operand, dot.step)
+    assert axis is not None
+    rank = len(operand.indices)
+    if axis == rank - 1:
+        around = len(sch.get_loops(copy)) - rank
+        apply_rule(vectorize_elements, sch, copy, plan.machine, around)
+    else:
+        _interleave(sch, copy, axis, dot.size)
+
+
+def _interleave(sch: Schedule, copy: BlockRV, axis: int, size: int) -> None:
+    """Put the elements of a group side by side.
+
+    Args:
+        axis: the dimension along which the elements of a group lie.
+        size: number of elements of a group.
+    """
+
+    def layout(*indices: Any) -> tuple[Any, ...]:
+        place = indices[axis]
+        return (*indices[:axis], place // size, *indices[axis + 1 :], place % size)
+
+    rank = len(sch.get(copy).writes[0].buffer.shape)
+    sch.transform_layout(copy, ("write", 0), layout)
+    loops = sch.get_loops(copy)[-rank:]
+    group, part = sch.split(loops[axis], [None, size])
+    *others, along = [loop for n, loop in enumerate(loops) if n != axis]
+    sch.reorder(*others[:axis], group, *others[axis:], part, along)
+    sch.unroll(part)
+    sch.vectorize(sch.split(along, [None, 16])[1])

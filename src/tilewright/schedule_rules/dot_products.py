@@ -1,0 +1,127 @@
+"""Sums of products whose steps are taken in groups, as instructions for dot products do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from tilewright.ir.dtype import DType
+from tilewright.ir.expr import Add, Cast, Expr, Mul, Var
+from tilewright.schedule_rules.accesses import Access
+from tilewright.schedule_rules.operands import Contraction
+from tilewright.tir.buffer import BufferLoad
+from tilewright.tir.transform.analysis.affine import affine, stride_along
+from tilewright.tir.transform.machine import Machine
+
+LANES: Final = (4, 8, 16)
+"""Numbers of sums for which there are intrinsics."""
+
+
+class Kind(NamedTuple):
+    """A kind of dot-product instruction.
+
+    Attributes:
+        size: number of products that it adds to each sum.
+        dtype: in which operands are stored; None for that which they have.
+        sums: the dtype of the sums.
+        accumulates: whether the instruction adds to the sums, instead of another one.
+    """
+
+    size: int
+    dtype: str | None
+    sums: str
+    accumulates: bool = True
+
+
+BYTES: Final = Kind(4, None, "int32")
+WORDS: Final = Kind(2, "int16", "int32", accumulates=False)
+BFLOATS: Final = Kind(2, None, "float32")
+
+SHORT: Final = {"int8": "i8", "uint8": "u8", "int16": "i16", "bfloat16": "bf16"}
+"""What the names of intrinsics call dtypes."""
+
+
+@dataclass(frozen=True, eq=False)
+class DotProduct:
+    """How a contraction is computed by dot products.
+
+    Attributes:
+        kind: the instruction.
+        step: the iterator of the sum whose steps are taken in groups.
+        dtypes: those of the operands with rows and with columns, as they are stored.
+    """
+
+    kind: Kind
+    step: Var
+    dtypes: tuple[str, str]
+
+    @property
+    def size(self) -> int:
+        """Number of steps of a group."""
+        return self.kind.size
+
+    def intrinsic(self, lanes: int) -> str:
+        """The name of the tensor intrinsic for `lanes` sums."""
+        a, b = (SHORT[dtype] for dtype in self.dtypes)
+        sums = "f32" if self.kind is BFLOATS else "i32"
+        return f"dot_{lanes}x{self.size}_{a}{b}{sums}"
+
+
+def find_dot_product(found: Contraction, machine: Machine) -> DotProduct | None:
+    """The way to compute a contraction by dot products, if the machine has them for its dtypes."""
+    if len(found.moving) != 1 or len(found.fixed) != 1:
+        return None
+    if machine.lanes(found.accesses.stores[0].buffer.dtype) not in LANES:
+        return None
+    if not _is_sum_of_products(found):
+        return None
+    (a,), (b,) = found.fixed, found.moving
+    dtypes = str(a.buffer.dtype), str(b.buffer.dtype)
+    sums = str(found.accesses.stores[0].buffer.dtype)
+    kind = next((k for k in _kinds(dtypes, machine) if k.sums == sums), None)
+    steps = [v for v in found.accesses.reduction if grouped_axis(a, v) is not None]
+    steps = [v for v in steps if grouped_axis(b, v) is not None and found.accesses.extents[v] != 1]
+    if kind is None or not steps:
+        return None
+    step = max(steps, key=lambda v: (found.accesses.extent(v) % kind.size == 0, -steps.index(v)))
+    stored = dtypes if kind.dtype is None else (kind.dtype, kind.dtype)
+    return DotProduct(kind, step, stored)
+
+
+def _kinds(dtypes: tuple[str, str], machine: Machine) -> list[Kind]:
+    """The instructions for operands of two dtypes, the fastest first."""
+    found = []
+    if set(dtypes) <= {"int8", "uint8"}:
+        signs = "int8" if dtypes[0] == dtypes[1] else "mixed int8"
+        found += [BYTES] if signs in machine.dot_products else []
+    if set(dtypes) <= {"int8", "uint8", "int16"} and "int16" in machine.dot_products:
+        found.append(WORDS)
+    if set(dtypes) == {"bfloat16"} and "bfloat16" in machine.dot_products:
+        found.append(BFLOATS)
+    return found
+
+
+def _is_sum_of_products(found: Contraction) -> bool:
+    """Whether products of two elements are added, each converted to the dtype of the sums."""
+    reduces = found.accesses.reduces
+    if reduces is None or reduces.condition is not None or len(reduces.values) != 1:
+        return False
+    (value,), (target,) = reduces.values, reduces.targets
+    return (
+        isinstance(reduces.combiner.result[0], Add)
+        and isinstance(value, Mul)
+        and all(_is_converted(factor, target.dtype) for factor in (value.a, value.b))
+    )
+
+
+def _is_converted(factor: Expr, dtype: DType) -> bool:
+    return (
+        isinstance(factor, Cast) and factor.dtype is dtype and isinstance(factor.value, BufferLoad)
+    )
+
+
+def grouped_axis(access: Access, step: Var) -> int | None:
+    """The only dimension along which each step of an iterator goes to the next element."""
+    strides = [stride_along(affine(index), step) for index in access.indices]
+    axes = [axis for axis, stride in enumerate(strides) if stride != 0]
+    return axes[0] if len(axes) == 1 and strides[axes[0]] == 1 else None

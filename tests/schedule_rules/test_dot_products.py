@@ -1,0 +1,175 @@
+"""Products of small numbers by the dot-product instructions of a processor."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+from tests.target.llvm.emulation import emulated
+
+import tilewright as tvm
+from tilewright import te, topi
+from tilewright.target import Target
+
+X86, ARM = "llvm -num-cores=1 -mtriple=x86_64-linux-gnu -mcpu=", "llvm -num-cores=1 -mtriple="
+ARM = f"{ARM}aarch64-linux-gnu -mattr=+neon"
+PROCESSORS = {
+    "x86-64": (X86 + "x86-64", {"int8": "pmaddwd", "int16": "pmaddwd"}),
+    "haswell": (X86 + "haswell", {"int8": "vpmaddwd", "int16": "vpmaddwd"}),
+    "skylake": (X86 + "skylake-avx512", {"int8": "vpmaddwd"}),
+    "cascadelake": (X86 + "cascadelake", {"int8": "vpdpbusd", "int16": "vpdpwssd"}),
+    "alderlake": (X86 + "alderlake", {"int8": "vpdpbusd", "int16": "vpdpwssd"}),
+    "sierraforest": (X86 + "sierraforest", {"int8": "vpdpbssd"}),
+    "cooperlake": (X86 + "cooperlake", {"bfloat16": "vdpbf16ps"}),
+    "znver4": (X86 + "znver4", {"uint8": "vpdpbusd", "bfloat16": "vdpbf16ps"}),
+    "dotprod": (ARM + ",+dotprod", {"int8": "sdot"}),
+    "arm bf16": (ARM + ",+dotprod,+i8mm,+bf16", {"uint8": "usdot", "bfloat16": "bfdot"}),
+}
+CASES = [(name, dtype) for name, (_, found) in PROCESSORS.items() for dtype in found]
+LAYOUTS = [(False, ()), (True, ()), (True, (2,)), (False, (2,))]
+"""Whether the second operand is transposed, and how many products there are."""
+
+
+def sums(dtype):
+    return "float32" if dtype == "bfloat16" else "int32"
+
+
+def converted(a, b):
+    return a.astype(sums(str(a.dtype))) * b.astype(sums(str(a.dtype)))
+
+
+def product(m, n, k, a, b, *, transposed=False, batch=()):
+    """C = A @ B, with B transposed or not."""
+    A = te.placeholder((*batch, m, k), a, "A")
+    B = te.placeholder((*batch, *((n, k) if transposed else (k, n))), b, "B")
+    r = te.reduce_axis((0, k), "r")
+
+    def element(*at):
+        *lead, i, j = at
+        return te.sum(
+            converted(A[(*lead, i, r)], B[(*lead, *((j, r) if transposed else (r, j)))]), r
+        )
+
+    return te.create_prim_func([A, B, te.compute((*batch, m, n), element, "C")])
+
+
+def convolution(n, channels, size, filters, width, stride, a, b):
+    """Filters of `width` x `width` over images of `size` x `size`, with zeros around them."""
+    A = te.placeholder((n, channels, size, size), a, "A")
+    W = te.placeholder((filters, channels, width, width), b, "W")
+    pad = width // 2
+    P = topi.nn.pad(A, (0, 0, pad, pad), (0, 0, pad, pad), name="P")
+    count = (size + 2 * pad - width) // stride + 1
+    c, y, x = (te.reduce_axis((0, extent)) for extent in (channels, width, width))
+    C = te.compute(
+        (n, filters, count, count),
+        lambda b, f, i, j: te.sum(
+            converted(P[b, c, i * stride + y, j * stride + x], W[f, c, y, x]), [c, y, x]
+        ),
+        "C",
+    )
+    return te.create_prim_func([A, W, C])
+
+
+def numbers(rng, shape, dtype):
+    if dtype == "bfloat16":
+        return rng.standard_normal(shape).astype(ml_dtypes.bfloat16)
+    info = np.iinfo(dtype)
+    found = rng.integers(info.min, info.max + 1, shape).astype(dtype)
+    extreme = info.min or info.max
+    found.reshape(-1)[: found.size // 4] = extreme  # sums of pairs that exceed 16 bits
+    return found
+
+
+def run(func, inputs, shape, target):
+    sch = tvm.default_schedule(func, target)
+    result = tvm.nd.empty(shape, str(next(iter(reversed(func.buffer_map.values()))).dtype))
+    with emulated(target):
+        module = tvm.build(sch.mod, target=target)
+        module(*map(tvm.nd.array, inputs), result)
+    return result.numpy()
+
+
+def assert_close(got, want):
+    if got.dtype == np.int32:
+        np.testing.assert_array_equal(got, want)
+    else:
+        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize("case", range(len(CASES)), ids=[" ".join(case) for case in CASES])
+def test_products_are_right_and_use_the_instruction(case):
+    name, dtype = CASES[case]
+    spec, instructions = PROCESSORS[name]
+    target, rng = Target(spec), np.random.default_rng(case)
+    transposed, batch = LAYOUTS[case % len(LAYOUTS)]
+    a, b = dtype, "int8" if dtype == "uint8" else dtype
+    m, n, k = (int(rng.integers(low, high)) for low, high in ((16, 40), (16, 60), (1, 60)))
+    func = product(m, n, k, a, b, transposed=transposed, batch=batch)
+    x = numbers(rng, (*batch, m, k), a)
+    y = numbers(rng, (*batch, *((n, k) if transposed else (k, n))), b)
+    want = x.astype("float64") @ (y.swapaxes(-1, -2) if transposed else y).astype("float64")
+    if sums(a) == "int32":
+        want = want.astype("int64").astype("int32")
+    assert_close(run(func, [x, y], (*batch, m, n), target), want)
+    code = tvm.build(tvm.default_schedule(func, target).mod, target=target).get_source("asm")
+    assert instructions[dtype] in code
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [("haswell", "uint8"), ("znver4", "uint8"), ("znver4", "bfloat16"), ("dotprod", "int8")],
+)
+def test_convolutions(name, dtype):
+    target, rng = Target(PROCESSORS[name][0]), np.random.default_rng(0)
+    stride = 1 if name == "haswell" else 2
+    b = "int8" if dtype == "uint8" else dtype
+    func = convolution(2, 8, 10, 32, 3, stride, dtype, b)
+    x, w = numbers(rng, (2, 8, 10, 10), dtype), numbers(rng, (32, 8, 3, 3), b)
+    padded = np.pad(x.astype("float64"), ((0, 0), (0, 0), (1, 1), (1, 1)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))
+    want = np.einsum("ncyxij,fcij->nfyx", windows[:, :, ::stride, ::stride], w.astype("float64"))
+    assert "dp" in tvm.default_schedule(func, target).mod["main"].script()
+    assert_close(run(func, [x, w], want.shape, target), want)
+
+
+def test_a_symbolic_number_of_rows():
+    target, rng = Target(PROCESSORS["haswell"][0]), np.random.default_rng(0)
+    func = product(te.size_var("m"), 40, 37, "int8", "int8")
+    for rows in (1, 2, 7, 33):
+        x, y = numbers(rng, (rows, 37), "int8"), numbers(rng, (37, 40), "int8")
+        got = run(func, [x, y], (rows, 40), target)
+        np.testing.assert_array_equal(got, x.astype("int32") @ y.astype("int32"))
+
+
+@pytest.mark.parametrize("size", [(64, 64, 64), (33, 45, 19)])
+def test_what_reads_the_result_is_computed_for_each_tile(size):
+    target, rng = Target(PROCESSORS["haswell"][0]), np.random.default_rng(0)
+    m, n, k = size
+    A, B = te.placeholder((m, k), "uint8", "A"), te.placeholder((n, k), "int8", "B")
+    D, r = te.placeholder((n,), "int32", "D"), te.reduce_axis((0, k), "r")
+    P = te.compute((m, n), lambda i, j: te.sum(converted(A[i, r], B[j, r]), r), "P")
+    R = te.compute((m, n), lambda i, j: (P[i, j] + D[j]).astype("float32") * 0.25, "R")
+    func = te.create_prim_func([A, B, D, R])
+    sch = tvm.default_schedule(func, target)
+    tile = sch.get(sch.get_loops("P_update_o")[2])
+    assert any(sch.get(loop) is tile for loop in sch.get_loops("R"))
+    x, y = numbers(rng, (m, k), "uint8"), numbers(rng, (n, k), "int8")
+    d = rng.integers(-1000, 1000, n).astype("int32")
+    want = (x.astype("int32") @ y.astype("int32").T + d) * np.float32(0.25)
+    np.testing.assert_array_equal(run(func, [x, y, d], (m, n), target), want)
+
+
+def test_other_sums_stay_as_they_are():
+    """A sum in int16 wraps around, and a difference of bytes is none of the operands."""
+    target = Target(PROCESSORS["cascadelake"][0])
+    A, B = te.placeholder((32, 32), "int8", "A"), te.placeholder((32, 32), "int8", "B")
+    r = te.reduce_axis((0, 32), "r")
+    short = te.compute(
+        (32, 32), lambda i, j: te.sum(A[i, r].astype("int16") * B[r, j].astype("int16"), r)
+    )
+    moved = te.compute(
+        (32, 32), lambda i, j: te.sum((A[i, r].astype("int32") - 3) * B[r, j].astype("int32"), r)
+    )
+    for result in (short, moved):
+        sch = tvm.default_schedule(te.create_prim_func([A, B, result]), target)
+        assert "dp4a" not in sch.mod["main"].script()
+        assert "dp2a" not in sch.mod["main"].script()

@@ -1,0 +1,104 @@
+"""Code for processors that this machine lacks, run with functions in place of their instructions.
+
+The generated LLVM IR is kept but for the names of the dot-product intrinsics, which become those of
+functions that do the same in plain arithmetic; it is then compiled for this machine.
+"""
+
+import re
+from contextlib import contextmanager
+
+import pytest
+
+from tilewright.target import Target
+from tilewright.target.codegen.llvm import compile as compilation
+
+INTRINSIC = re.compile(
+    r"@\"?(llvm\.(?:x86\.avx512\.vpdpbusd|x86\.avx2\.vpdpb\w+|x86\.avx512bf16\.dpbf16ps"
+    r"|x86\.(?:sse2|avx2)\.pmadd\.wd|x86\.avx512\.pmaddw\.d|aarch64\.neon\.(?:bf|us|s|u)dot)[\w.]*)\"?"
+)
+SIGNS = {
+    "vpdpbusd": "zs", "vpdpbssd": "ss", "vpdpbuud": "zz",
+    ".usdot": "zs", ".sdot": "ss", ".udot": "zz",
+}  # fmt: skip
+SUMS = {"sse2.pmadd.wd": 4, "avx2.pmadd.wd": 8, "avx512.pmaddw.d.512": 16, "dot.v4": 4}
+
+
+@contextmanager
+def emulated(target):
+    """Inside, code for `target` can be run."""
+    parse, machine_for = compilation.parse, compilation.machine_for
+
+    def parse_emulated(text, *others):
+        return parse(with_functions(text), *others)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compilation, "parse", parse_emulated)
+        host = Target("llvm")
+        patch.setattr(compilation, "machine_for", lambda _, **options: machine_for(host, **options))
+        patch.setitem(target.__dict__, "is_host", True)
+        yield
+
+
+def with_functions(text):
+    """LLVM IR that calls functions in place of the intrinsics."""
+    names = sorted(set(INTRINSIC.findall(text)))
+    lines = [line for line in text.splitlines() if not (
+        line.startswith("declare") and INTRINSIC.search(line)
+    )]  # fmt: skip
+    text = INTRINSIC.sub(lambda found: f"@{found[1].replace('llvm', 'emulated')}", "\n".join(lines))
+    return "\n".join([text, *map(definition, names)])
+
+
+def definition(name):
+    """A function that does what an intrinsic does."""
+    lanes = next((n for end, n in SUMS.items() if end in name), None)
+    lanes = lanes or int(name.rpartition(".")[2]) // 32
+    if "bf" in name:
+        return bfloats(name, lanes)
+    signs = next((found for part, found in SIGNS.items() if part in name), None)
+    return integers(name, lanes, signs)
+
+
+def integers(name, lanes, signs):
+    """Products of bytes that are added to sums, or of words whose pairs are."""
+    group, narrow = (4, "i8") if signs else (2, "i16")
+    count = lanes * group
+    ty, wide, operand = f"<{lanes} x i32>", f"<{count} x i32>", f"<{count} x {narrow}>"
+    total = f"{ty} %total, " if signs else ""
+    first, second = signs or "ss"
+    code = [
+        f"%x = {first}ext {operand} %a to {wide}",
+        f"%y = {second}ext {operand} %b to {wide}",
+        f"%products = mul {wide} %x, %y",
+    ]
+    sums = "%total" if signs else "zeroinitializer"
+    for part in range(group):
+        code.append(f"%part{part} = {picked(wide, '%products', range(part, count, group))}")
+        code.append(f"%sum{part} = add {ty} {sums}, %part{part}")
+        sums = f"%sum{part}"
+    return whole(name, ty, f"{total}{operand} %a, {operand} %b", code, sums)
+
+
+def bfloats(name, lanes):
+    """Pairs of products of bfloat16 that are added to sums, the odd ones first."""
+    count = 2 * lanes
+    ty, wide, operand = f"<{lanes} x float>", f"<{count} x float>", f"<{count} x bfloat>"
+    code = [f"%{x} = fpext {operand} %{y} to {wide}" for x, y in ("xa", "yb")]
+    code.append(f"%products = fmul {wide} %x, %y")
+    sums = "%total"
+    for part in (1, 0):
+        code.append(f"%part{part} = {picked(wide, '%products', range(part, count, 2))}")
+        code.append(f"%sum{part} = fadd {ty} {sums}, %part{part}")
+        sums = f"%sum{part}"
+    return whole(name, ty, f"{ty} %total, {operand} %a, {operand} %b", code, sums)
+
+
+def picked(ty, value, lanes):
+    picks = ", ".join(f"i32 {lane}" for lane in lanes)
+    return f"shufflevector {ty} {value}, {ty} poison, <{len(lanes)} x i32> <{picks}>"
+
+
+def whole(name, ty, params, code, result):
+    body = "\n".join(f"  {line}" for line in [*code, f"ret {ty} {result}"])
+    name = name.replace("llvm", "emulated")
+    return f"define internal {ty} @{name}({params}) alwaysinline {{\n{body}\n}}"
