@@ -7,6 +7,7 @@ python -m benchmarks tuners --help      how many trials the tuners of AutoTVM ne
 python -m benchmarks gains --help       what tuning gains over the default schedule
 python -m benchmarks doors --help       the three front doors of the tuner beside each other
 python -m benchmarks models --help      whole models, beside torch and onnxruntime
+python -m benchmarks torch_compile --help   models through torch.compile, beside Inductor
 python -m benchmarks onnx --help        the test cases of operators of ONNX: what is supported
 python -m benchmarks onnx-models --help models of ONNX, quantised too, beside onnxruntime
 python -m benchmarks gpu --help         its code for GPUs, beside torch
@@ -29,6 +30,7 @@ COMMANDS: Final = {
     "gains": "benchmarks.gains.command",
     "doors": "benchmarks.doors.command",
     "models": "benchmarks.models.command",
+    "torch_compile": "benchmarks.torch_compile.command",
     "onnx": "benchmarks.onnx_cases.command",
     "onnx-models": "benchmarks.onnx_models.command",
     "gpu": "benchmarks.gpu.command",

@@ -32,7 +32,8 @@ RUN = [*FILES, *TUTORIALS, *HOW_TO, SCHEDULE / "overview.md"]
 CHINESE = sorted((ROOT / "docs" / "zh").rglob("*.md"))  # the Python of which is that of others
 LINKED = [*FILES, *TUTORIALS, *HOW_TO, *CHINESE, *sorted(SCHEDULE.glob("*.md"))]
 BLOCK = re.compile(r"^```(?P<tag>[^\n]*)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
-LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)#:]+)(?:#[^)]*)?\)")
+LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)#:]*)(?:#(?P<anchor>[^)]*))?\)")
+HEADING = re.compile(r"^#+ (?P<title>.*)$", re.MULTILINE)
 
 
 class Block(NamedTuple):
@@ -98,12 +99,22 @@ def test_python_blocks(path, tmp_path, monkeypatch):
             assert comparable(printed) == comparable(block.output), f"{path.name}:{block.line}"
 
 
+def anchors_of(path):
+    """The names of the headings of a page, as the site and repositories on the web give them."""
+    titles = (match["title"] for match in HEADING.finditer(BLOCK.sub("", path.read_text())))
+    plain = (re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title).strip().lower() for title in titles)
+    return {re.sub(r"[^\w\- ]", "", title).replace(" ", "-") for title in plain}
+
+
 @pytest.mark.parametrize("path", LINKED, ids=lambda path: str(path.relative_to(ROOT)))
 def test_links_to_files(path):
     for match in LINK.finditer(BLOCK.sub("", path.read_text())):
-        target = match["target"]
-        if not target.startswith(("http", "mailto")):
-            assert (path.parent / target).exists(), f"{path.name} links to {target}"
+        if match["target"].startswith(("http", "mailto")):
+            continue
+        target = path.parent / match["target"] if match["target"] else path
+        assert target.exists(), f"{path.name} links to {target}"
+        if match["anchor"] and target.suffix == ".md":
+            assert match["anchor"] in anchors_of(target), f"{path.name}: {match[0]}"
 
 
 def test_every_error_is_documented():

@@ -70,7 +70,7 @@ def has_nvidia_driver() -> bool:
 
 
 def install_torch(pip: tuple[str | Path, ...], lock: Path) -> None:
-    """If the lock file asks for torch, get it for CPUs, if that can be had.
+    """If the lock file asks for torch or torchvision, get them for CPUs, if they can be had.
 
     Where it cannot, and for benchmarks on a machine with a GPU, installing the lock file gets it
     from the usual index, with CUDA.
@@ -78,7 +78,7 @@ def install_torch(pip: tuple[str | Path, ...], lock: Path) -> None:
     if has_nvidia_driver() and lock.name == BENCHMARKS:
         return
     for line in lock.read_text().splitlines():
-        if line.startswith("torch=="):
+        if line.startswith(("torch==", "torchvision==")):
             run(*pip, "--no-deps", "--retries", "1", "--extra-index-url", TORCH_FOR_CPUS, line)
 
 

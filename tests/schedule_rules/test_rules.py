@@ -31,8 +31,9 @@ from tests.schedule_rules.programs import (
 
 import tilewright as tvm
 from tilewright import te, topi
-from tilewright.ir import walk
+from tilewright.ir import IRModule, walk
 from tilewright.ir.expr import is_const_int
+from tilewright.schedule_rules.default import schedule_module
 from tilewright.schedule_rules.operands import CONSTANT_PARAMS
 from tilewright.script import from_source
 from tilewright.tir.stmt import Allocate, BufferStore, For, ForKind
@@ -498,3 +499,12 @@ def test_other_functions_of_a_module_stay_as_they_are():
     sch = tvm.default_schedule(module)
     assert sch.mod["other"] is other
     assert VECTOR in kinds_of(sch)
+
+
+def test_a_long_sum_whose_outermost_loop_is_short():
+    """Blocks of one step of that loop stay in the cache."""
+    a, b = te.placeholder((24, 3, 512), name="A"), te.placeholder((3, 512, 32), name="B")
+    r, q = te.reduce_axis((0, 3), "r"), te.reduce_axis((0, 512), "q")
+    c = te.compute((24, 32), lambda i, j: te.sum(a[i, r, q] * b[r, q, j], [r, q]), name="C")
+    sch = schedule_module(IRModule.from_expr(te.create_prim_func([a, b, c])), SMALL)
+    assert ("serial", 3) in loops_of(sch, "C")

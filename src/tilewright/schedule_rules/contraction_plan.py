@@ -131,7 +131,7 @@ class Plan:
             return []
         reduction = self.found.accesses.reduction
         extent = self._steps_of(reduction[0]) or self.depth
-        least = max(self.block_depth // 2, SHORTEST_SUM * extent // self.depth)
+        least = max(1, self.block_depth // 2, SHORTEST_SUM * extent // self.depth)
         return [n for n in range(least, min(extent, 4 * self.block_depth) + 1) if extent % n == 0]
 
     def _panel_bytes(self) -> int:

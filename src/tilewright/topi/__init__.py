@@ -110,6 +110,12 @@ from tilewright.topi.products import (
     matmul,
     tensordot,
 )
+from tilewright.topi.random import (
+    random_integers,
+    random_normal,
+    random_uniform,
+    random_words,
+)
 from tilewright.topi.reduction import (
     all,
     any,

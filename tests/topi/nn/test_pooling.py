@@ -110,6 +110,28 @@ def test_adaptive_pool_of_sequences_and_volumes():
     np.testing.assert_array_equal(result, testing.adaptive_pool(a, (2, 1, 3), "max", "NCDHW"))
 
 
+def test_places_of_adaptive_maxima():
+    a = np.round(real(2, 1, 6, 7))
+    a[1, 0, 2, 3] = np.nan
+    result = run(lambda A: topi.nn.places_of_adaptive_maxima(A, (4, 3)), a)
+    for place in np.ndindex(*result.shape):
+        (top, bottom), (left, right) = (
+            (i * extent // count, -(-(i + 1) * extent // count))
+            for i, extent, count in zip(place[2:], (6, 7), (4, 3), strict=True)
+        )
+        window = a[place[0], 0, top:bottom, left:right]
+        row, column = np.unravel_index(window.argmax(), window.shape)
+        assert result[place] == (top + row) * 7 + left + column
+
+
+def test_averages_with_a_divisor():
+    a = real(1, 1, 5, 5)
+    result = run(lambda A: topi.nn.pool2d(A, 2, 2, 1, 0, "avg", True, divisor=3), a)
+    padded = np.pad(a, ((0, 0), (0, 0), (0, 1), (0, 1)))
+    expected = padded.reshape(1, 1, 3, 2, 3, 2).sum((3, 5)) / 3
+    np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-6)
+
+
 def test_global_pool():
     a = real(2, 3, 4, 5)
     result = run(lambda A: topi.nn.global_pool(A, "avg"), a)

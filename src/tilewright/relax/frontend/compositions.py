@@ -8,6 +8,7 @@ from typing import Any
 from tilewright import topi
 from tilewright.relax import op
 from tilewright.relax.frontend.emitter import Emitter
+from tilewright.relax.struct_info import TensorStructInfo
 
 
 def product(extents: Sequence[Any]) -> Any:
@@ -51,3 +52,24 @@ def sampled(
     places = graph.permute(grid, [0, rank - 1, *range(1, rank - 1)])
     layout = "NCHW" if rank == 4 else "NCDHW"
     return graph.emit_te(topi.image.grid_sample, x, places, method, layout, padding, align_corners)
+
+
+def places_of_nonzero(graph: Emitter, x: Any) -> Any:
+    """Where the elements are that are not 0: one row for each dimension, one column for each."""
+    rank = graph.rank_of(x)
+    flat = graph.reshape(x, [1]) if not rank else x
+    found = graph.named(graph.emit(op.nonzero(flat)), 2, "int64")
+    count = graph.shape_of(found)[1]
+    wanted = graph.emit(op.strided_slice(found, [0], [0], [rank]))
+    return graph.builder.match_cast(wanted, TensorStructInfo([rank, count], "int64"))
+
+
+def different(graph: Emitter, x: Any, axis: int | None, is_sorted: bool = True) -> list[Any]:
+    """The different elements, or parts along an axis, in order.
+
+    Then where each is first, which of them each of `x` is, and how often each occurs.
+    """
+    found = graph.emit(op.unique(x, is_sorted, True, True, True, axis))
+    rank = 1 if axis is None else graph.rank_of(x)
+    values = graph.named(graph.emit(found[0]), rank, graph.dtype_of(x))
+    return [values, *(graph.named(graph.emit(found[n]), 1, "int64") for n in (1, 2, 3))]

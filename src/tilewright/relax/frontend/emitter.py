@@ -6,12 +6,17 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from tilewright.ir.convert import cast, const
-from tilewright.ir.dtype import DType
+from tilewright.ir.dtype import INT64, DType
 from tilewright.ir.expr import Expr, IntImm
+from tilewright.ir.expr import Var as Size
 from tilewright.relax import op
 from tilewright.relax.block_builder import BlockBuilder
 from tilewright.relax.expr import Call, PrimValue, RelaxExpr, Var
-from tilewright.relax.struct_info import TensorStructInfo
+from tilewright.relax.frontend.table import UnsupportedError
+from tilewright.relax.struct_info import ShapeStructInfo, TensorStructInfo
+
+_FAR: Final = 1 << 40
+"""More than any extent."""
 
 
 class Emitter:
@@ -54,6 +59,32 @@ class Emitter:
     def is_float(self, value: Any) -> bool:
         """Whether the elements of an array are floats."""
         return self.dtype_of(value).startswith(("float", "bfloat"))
+
+    def named(self, value: Any, ndim: int | None = None, dtype: str | None = None) -> Any:
+        """An array whose extents have names, if they were not known.
+
+        Raises:
+            UnsupportedError: if the number of dimensions is not known.
+        """
+        info = value.struct_info
+        if isinstance(info, TensorStructInfo) and info.extents is not None:
+            return value
+        rank = ndim if ndim is not None else getattr(info, "ndim", -1)
+        kind = dtype or getattr(info, "dtype", None)
+        if rank < 0 or kind is None:
+            raise UnsupportedError("the number of dimensions of a value is not known")
+        names = [Size(f"{self.name_hint or 'size'}_{axis}", INT64) for axis in range(rank)]
+        return self.builder.match_cast(value, TensorStructInfo(names, str(kind)))
+
+    def sizes_from(self, value: Any, count: int) -> list[Any]:
+        """The `count` elements of an array of integers as expressions, which sizes can have."""
+        # A shape has no negative extents: what may be negative is moved.
+        vector = self.reshape(self.cast(value, "int64"), [count])
+        vector = op.add(op.clip(vector, -_FAR, _FAR), self.operand(_FAR, "int64"))
+        names = [Size(f"{self.name_hint or 'size'}_{place}", INT64) for place in range(count)]
+        shape = self.emit(op.tensor_to_shape(self.emit(vector)))
+        self.builder.match_cast(shape, ShapeStructInfo(names))
+        return [name - _FAR for name in names]
 
     def cast(self, value: Any, dtype: str) -> Any:
         """An array with elements of `dtype`; a number stays as it is."""

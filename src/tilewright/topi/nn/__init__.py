@@ -17,6 +17,7 @@ from tilewright.topi.nn.adaptive_pooling import (
     adaptive_pool1d,
     adaptive_pool3d,
     global_pool,
+    places_of_adaptive_maxima,
 )
 from tilewright.topi.nn.channel_normalization import batch_norm, lrn
 from tilewright.topi.nn.conv_nd import (

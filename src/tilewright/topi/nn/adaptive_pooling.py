@@ -55,6 +55,36 @@ def adaptive_pool3d(
     return _adaptive("adaptive_pool3d", data, output_size, pool_type, layout)
 
 
+def places_of_adaptive_maxima(data: Tensor, output_size: Any, layout: str = "NCHW") -> Tensor:
+    """Where the first largest element of each window of `adaptive_pool` is, or the first NaN.
+
+    The result has the dtype int64: row-major positions among the spatial elements of an image. The
+    layout says how many spatial dimensions there are.
+    """
+    owner = "places_of_adaptive_maxima"
+    best = _adaptive(owner, data, output_size, "max", layout)
+    axes = spatial_axes(layout)
+    counts = per_dimension(owner, "output_size", output_size, len(axes))
+    windows = [_windows(data.shape[axis], n) for axis, n in zip(axes, counts, strict=True)]
+    steps = _steps(axes, windows, layout)
+    nowhere = te.max_value("int64")
+
+    def element(*place: Any) -> Any:
+        index = _element(axes, windows, steps, place)
+        position: Expr = as_expr(0, "int64")
+        for axis in axes:
+            position = position * cast("int64", data.shape[axis]) + cast("int64", index[axis])
+        value = data(*index)
+        found = value.equal(best(*place))
+        if data.dtype.is_float:  # the maximum is NaN where there is a NaN
+            found = te.any(found, te.isnan(value))
+        where = _inside(axes, windows, steps, place)
+        return te.min(te.if_then_else(found, position, nowhere), axis=steps, where=where)
+
+    names = [letter.lower() for letter in layout]
+    return te.compute(best.shape, element, owner, "comm_reduce_idx", varargs_names=names)
+
+
 class _Windows(NamedTuple):
     """Windows along one dimension: where each begins, its size, and the largest size."""
 
@@ -95,15 +125,10 @@ def _adaptive(owner: str, data: Tensor, output_size: Any, pool_type: str, layout
     shape = list(data.shape)
     for axis, count in zip(axes, counts, strict=True):
         shape[axis] = as_expr(count, data.shape[axis].dtype)
-    inner = [
-        te.reduce_axis((0, window.largest), f"r{layout[axis].lower()}")
-        for axis, window in zip(axes, windows, strict=True)
-    ]
+    inner = _steps(axes, windows, layout)
 
     def reduced(*place: Any) -> Any:
-        index = list(place)
-        for axis, window, step in zip(axes, windows, inner, strict=True):
-            index[axis] = window.start(place[axis]) + step.var
+        index = _element(axes, windows, inner, place)
         where = _inside(axes, windows, inner, place)
         reducer = te.max if pool_type == "max" else te.sum
         return reducer(cast(wide, data(*index)), axis=inner, where=where)
@@ -123,6 +148,24 @@ def _adaptive(owner: str, data: Tensor, output_size: Any, pool_type: str, layout
         return cast(data.dtype, result(*place) / cast(wide, count))
 
     return te.compute(shape, average, "adaptive_pool_avg", "elemwise")
+
+
+def _steps(axes: Sequence[int], windows: Sequence[_Windows], layout: str) -> list[IterVar]:
+    """The loops over the elements of a window."""
+    return [
+        te.reduce_axis((0, window.largest), f"r{layout[axis].lower()}")
+        for axis, window in zip(axes, windows, strict=True)
+    ]
+
+
+def _element(
+    axes: Sequence[int], windows: Sequence[_Windows], inner: Sequence[IterVar], place: Sequence[Any]
+) -> list[Any]:
+    """The index of the element of the window at `place` that the steps have come to."""
+    index = list(place)
+    for axis, window, step in zip(axes, windows, inner, strict=True):
+        index[axis] = window.start(place[axis]) + step.var
+    return index
 
 
 def _inside(

@@ -39,6 +39,7 @@ def pool2d(
     ceil_mode: bool = False,
     layout: str = "NCHW",
     count_include_pad: bool = True,
+    divisor: int | None = None,
 ) -> Tensor:
     """The maxima or averages of windows of images.
 
@@ -54,10 +55,11 @@ def pool2d(
             was added before it.
         layout: of the images.
         count_include_pad: whether averages count the elements that were added.
+        divisor: what averages divide each sum by in place of the number of its elements.
     """
     return _pool(
         "pool2d", data, kernel, stride, dilation, padding, pool_type, ceil_mode, layout,
-        count_include_pad,
+        count_include_pad, divisor,
     )  # fmt: skip
 
 
@@ -107,6 +109,7 @@ def _pool(
     ceil_mode: bool,
     layout: str,
     count_include_pad: bool,
+    divisor: int | None = None,
 ) -> Tensor:
     if pool_type not in ("max", "avg"):
         raise ArgumentValueError(f'{owner}: `pool_type` is "max" or "avg", got {pool_type!r}')
@@ -122,9 +125,10 @@ def _pool(
     is_plain = all(w.is_whole(count_include_pad) for w in windows)
 
     def average(*place: Any) -> Any:
-        if is_plain:
-            elements: Any = math.prod([w.size for w in windows])
-        else:
+        elements: Any = divisor
+        if divisor is None and is_plain:
+            elements = math.prod([w.size for w in windows])
+        elif divisor is None:
             elements = math.prod(
                 [
                     w.counted(place[axis], data.shape[axis], count_include_pad)

@@ -56,6 +56,12 @@ def test_sizes_become_symbolic_when_they_change(compilations):
     assert len(compilations) == 2  # for 3 rows, and for any number
 
 
+def test_functions_that_torch_vectorizes():
+    function = torch.vmap(torch.dot)
+    rows = torch.randn(2, 3, 4)
+    assert_equal(compiled(function)(*rows), function(*rows))
+
+
 def test_all_sizes_symbolic():
     model = layers()
     run = torch.compile(model, backend="tilewright", dynamic=True, options={"fallback": False})

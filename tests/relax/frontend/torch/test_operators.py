@@ -349,6 +349,31 @@ INDEXING = {
     "masked_scatter": lambda x, i: x.masked_scatter(x[:1] > 0, 10 * x),
     "scatter_add": lambda x, i: x.scatter_add(0, i[:, :2], x[:2, :2]),
 }
+SIZES_FROM_DATA = {
+    "nonzero": lambda x, i: torch.nonzero(x > 0),
+    "nonzero of one element": lambda x, i: torch.nonzero(x.sum()),
+    "where": lambda x, i: torch.where(x > 0)[1] + 1,
+    "mask": lambda x, i: x[x > 0] * 2,
+    "mask of columns": lambda x, i: x[:, x[0] > 0].sum(1) + x[x[:, 0] > 0].sum(),
+    "masked_select": lambda x, i: torch.masked_select(x, x[0] > 0),
+    "many changed where a mask holds": lambda x, i: x.index_put((x > 0,), (2 * x)[x > 0]),
+    "unique": lambda x, i: torch.unique(i),
+    "unique, which": lambda x, i: torch.unique(i, return_inverse=True)[1],
+    "unique, how many": lambda x, i: torch.unique(i, return_counts=True)[1],
+    "unique rows": lambda x, i: torch.unique(i % 2, dim=0),
+    "bincount": lambda x, i: torch.bincount(i[0]),
+    "bincount of weights": lambda x, i: torch.bincount(i[0], x[0], minlength=9),
+    "bincount of nothing": lambda x, i: torch.bincount(i[0, :0], minlength=2),
+    "repeat_interleave": lambda x, i: x.repeat_interleave(i[0], 1),
+    "number of an element": lambda x, i: _as_many(i[0, 1].item()),
+}
+
+
+def _as_many(count):
+    torch._check(count >= 0)
+    return torch.arange(count) + torch.ones(count)
+
+
 PRODUCTS = {
     "linear": lambda x, y, w, b: F.linear(x, w, b),
     "linear without bias": lambda x, y, w, b: F.linear(x, w),
@@ -398,6 +423,12 @@ RESIZING = {
     "places of maxima of volumes": lambda x: F.max_pool3d(x, 2, 1, 1, return_indices=True)[1],
     "places of maxima of sequences": lambda x: F.max_pool1d(x[0], 3, return_indices=True)[1],
     "places of adaptive maxima": lambda x: F.adaptive_max_pool2d(x, (4, 11), True)[1],
+    "places of uneven adaptive maxima": lambda x: F.adaptive_max_pool2d(x.round(), (3, 4), True)[1],
+    "places of adaptive maxima of volumes": lambda x: F.adaptive_max_pool3d(x, (1, 3, 4), True)[1],
+    "averages with a divisor": lambda x: F.avg_pool2d(x, 3, 2, 1, True, divisor_override=4),
+    "averages of volumes with a divisor": lambda x: F.avg_pool3d(
+        x[None], (1, 3, 2), (1, 2, 3), ceil_mode=True, divisor_override=5
+    ),
     "maxima put back": lambda x: F.max_unpool2d(
         *F.max_pool2d(x, 2, return_indices=True), 2, output_size=(8, 11)
     ),
@@ -417,6 +448,9 @@ FAMILIES = {
     "shapes": (SHAPES, lambda: (floats(2, 3, 4),)),
     "creation": (CREATION, lambda: (floats(3, 4),)),
     "indexing": (INDEXING, lambda: (floats(4, 3), integers(2, 3, low=0, high=4))),
+    "sizes from data": (
+        SIZES_FROM_DATA, lambda: (floats(3, 5), integers(2, 5, low=0, high=6)),
+    ),
     "complex numbers": (COMPLEX, lambda: (floats(4, 2, 2),)),
     "bags": (
         BAGS, lambda: (floats(4, 3), torch.tensor([[1, 3, 1], [2, 2, 0]]), floats(2, 3)),

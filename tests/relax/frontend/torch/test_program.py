@@ -264,6 +264,78 @@ def test_what_is_not_supported_in_branches_is_listed():
         imported(Functions([forward]), (torch.ones(2, 2),))
 
 
+class Loop(nn.Module):
+    """A layer that is applied as long as a number has not been reached."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x, times):
+        def body(step, y):
+            return step + 1, self.layer(y).tanh() + x
+
+        start = torch.zeros((), dtype=torch.int64), 2 * x
+        return torch._higher_order_ops.while_loop(lambda step, y: step < times, body, start)
+
+
+def test_loops():
+    model = Loop()
+    module = imported(model, (torch.randn(2, 4), torch.tensor(5)), ({0: BATCH}, None))
+    compiled = relax.VirtualMachine(relax.build(module, "llvm"))["main"]
+    for times in (0, 1, 6, 2000):
+        inputs = (torch.randn(3, 4), torch.tensor(times))
+        if times < 10:
+            assert max(difference(module, model, inputs)) < 1e-6
+        for ours, theirs in zip(compiled(*inputs), model(*inputs), strict=True):
+            np.testing.assert_allclose(ours.numpy(), theirs.detach(), rtol=1e-5, atol=1e-5)
+
+
+# --- random numbers -------------------------------------------------------------------------
+
+
+def draws(x):
+    weights = x.softmax(-1)
+    return (
+        torch.rand(4, 3), torch.rand(4, 3), torch.randn_like(x), torch.randint(2, 5, (300,)),
+        torch.bernoulli(weights), torch.normal(x, weights), torch.multinomial(weights, 2),
+        torch.multinomial(weights, 300, True), torch.randperm(50), torch.empty(9).uniform_(1, 2),
+        torch.empty(9).exponential_(), F.dropout(torch.ones(300), 0.25, True),
+    )  # fmt: skip
+
+
+class Draws(nn.Module):
+    def forward(self, x):
+        return draws(x)
+
+
+def test_random_numbers():
+    x = torch.tensor([[0.0, 1, 2], [9, 0, 0]])
+    module = imported(Draws(), (x,), random_seed="input")
+    assert module["main"].params[-1].name_hint == "seed"
+    compiled = relax.VirtualMachine(relax.build(module, "llvm"))["main"]
+    first, again, other = ([y.numpy() for y in compiled(x, np.array(n))] for n in (1, 1, 2))
+    for ours, same, theirs in zip(first, again, draws(x), strict=True):
+        np.testing.assert_array_equal(ours, same)
+        assert (ours.shape, str(ours.dtype)) == (tuple(theirs.shape), str(theirs.dtype)[6:])
+    assert not np.array_equal(first[0], other[0])
+    assert not np.array_equal(first[0], first[1])
+    for ours, evaluated in zip(first, evaluate(module, x.numpy(), np.array(1)), strict=True):
+        np.testing.assert_allclose(ours, evaluated, rtol=1e-5, atol=1e-6)
+    assert sorted(first[8]) == list(range(50))
+    assert set(first[11].tolist()) == {0, np.float32(1 / 0.75)}
+    places = np.bincount(first[7][0], minlength=3) / 300
+    np.testing.assert_allclose(places, x[0].softmax(-1), atol=0.1)
+    assert all(len({*row}) == 2 for row in first[6].tolist())  # without replacement
+
+
+def test_random_numbers_need_a_seed():
+    with pytest.raises(UnsupportedOperatorError, match="random_seed=0"):
+        imported(Draws(), (torch.ones(2, 3),))
+    with pytest.raises(ArgumentError, match="random_seed is an integer of 64 bits"):
+        imported(Draws(), (torch.ones(2, 3),), random_seed=1.5)
+
+
 # --- what is refused ------------------------------------------------------------------------
 
 
@@ -354,19 +426,22 @@ def test_state_comes_in_and_goes_out():
     np.testing.assert_array_equal(new_y, 2 * y)
 
 
-def test_shapes_that_depend_on_elements_are_refused():
-    with pytest.raises(UnsupportedOperatorError, match=r"aten\.nonzero"):
-        imported(Functions([torch.nonzero]), (torch.ones(2),))
+def test_numbers_that_depend_on_elements():
+    model = Functions([lambda x, i: x[i[0]]])
+    inputs = (torch.randn(4, 2), torch.tensor([1, 2]))
+    module = imported(model, inputs)
+    for first in (3, 0, -2):
+        assert difference(module, model, (inputs[0], torch.tensor([first, 1]))) == [0]
 
 
-def test_numbers_that_depend_on_elements_are_refused():
-    with pytest.raises(UnsupportedOperatorError, match="depends on the elements"):
-        imported(Functions([lambda x, i: x[i[0]]]), (torch.ones(4, 2), torch.tensor([1, 2])))
+def test_floats_that_depend_on_elements_are_refused():
+    with pytest.raises(UnsupportedOperatorError, match="only integers of a tensor"):
+        imported(Functions([lambda x: x[1:] * x[0].item()]), (torch.ones(3),))
 
 
 def test_an_overload_without_a_conversion_is_refused():
-    with pytest.raises(UnsupportedOperatorError, match=r"aten\.nonzero"):
-        imported(Functions([lambda x: torch.where(x > 0)[0]]), (torch.ones(2),))
+    with pytest.raises(UnsupportedOperatorError, match=r"aten\.searchsorted\.Scalar"):
+        imported(Functions([lambda x: torch.searchsorted(x, 2.0)]), (torch.ones(2),))
 
 
 def test_an_input_of_complex_numbers_is_refused():

@@ -15,7 +15,6 @@ from tilewright.error import ArgumentValueError, TVMError
 from tilewright.ir.dtype import INT64
 from tilewright.ir.expr import Expr, IntImm
 from tilewright.ir.expr import Var as Size
-from tilewright.relax import op
 from tilewright.relax.block_builder import BlockBuilder
 from tilewright.relax.expr import Call, Constant, PrimValue, RelaxExpr, ShapeExpr, const
 from tilewright.relax.frontend.emitter import Emitter, number
@@ -44,8 +43,6 @@ _MISTAKES: Final = (
     ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError,
 )  # fmt: skip
 """What conversions run into if attributes and operands are not what the standard says."""
-_FAR: Final = 1 << 40
-"""More than any extent."""
 
 
 class Graph(Emitter):
@@ -97,22 +94,6 @@ class Graph(Emitter):
     def has_result(self, position: int) -> bool:
         """Whether somebody wants a result of the node."""
         return position < len(self.node.output) and bool(self.node.output[position])
-
-    def named(self, value: Any, ndim: int | None = None, dtype: str | None = None) -> Any:
-        """An array whose extents have names, if they were not known.
-
-        Raises:
-            UnsupportedError: if the number of dimensions is not known.
-        """
-        info = value.struct_info
-        if isinstance(info, TensorStructInfo) and info.extents is not None:
-            return value
-        rank = ndim if ndim is not None else getattr(info, "ndim", -1)
-        kind = dtype or getattr(info, "dtype", None)
-        if rank < 0 or kind is None:
-            raise UnsupportedError("the number of dimensions of a value is not known")
-        names = [Size(f"{self.name_hint or 'size'}_{axis}", INT64) for axis in range(rank)]
-        return self.builder.match_cast(value, TensorStructInfo(names, str(kind)))
 
     def constant(self, value: Any, dtype: str | None = None) -> Constant:
         """A constant array."""
@@ -184,14 +165,7 @@ class Graph(Emitter):
         shape = [number(extent) for extent in self.shape_of(value)]
         if not all(isinstance(extent, int) for extent in shape) or int(np.prod(shape)) > 64:
             raise NotConstantError("how many sizes there are must be known")
-        count = int(np.prod(shape))
-        # A shape has no negative extents: what may be negative is moved.
-        vector = self.reshape(self.cast(value, "int64"), [count])
-        vector = op.add(op.clip(vector, -_FAR, _FAR), self.operand(_FAR, "int64"))
-        names = [Size(f"{self.name_hint or 'size'}_{place}", INT64) for place in range(count)]
-        shape = self.emit(op.tensor_to_shape(self.emit(vector)))
-        self.builder.match_cast(shape, ShapeStructInfo(names))
-        return [name - _FAR for name in names]
+        return self.sizes_from(value, int(np.prod(shape)))
 
     def bound(self, sizes: Sequence[Any]) -> list[Any]:
         """Sizes of a result; those that depend on what is computed get names of their own.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import operator
+from collections.abc import Sequence
 from typing import Any, Final
 
 import torch
@@ -37,6 +39,8 @@ CHECKS: Final = frozenset({
     "aten.sym_constrain_range", "aten.sym_constrain_range_for_size",
 })  # fmt: skip
 """What states conditions that hold for all inputs that the program was exported for."""
+ELEMENTS: Final = frozenset({"aten._local_scalar_dense", "aten.item"})
+"""What makes a number of an element of a tensor."""
 
 
 class Graph(Emitter):
@@ -45,10 +49,13 @@ class Graph(Emitter):
     Attributes:
         values: what each node of the program has become: expressions, numbers, or lists of these.
         node: the call that is being converted.
+        seed: of random numbers, an array without dimensions; None if there are none.
     """
 
-    def __init__(self, builder: BlockBuilder) -> None:
+    def __init__(self, builder: BlockBuilder, seed: RelaxExpr | None = None) -> None:
         super().__init__(builder)
+        self.seed = seed
+        self._streams = itertools.count()
         self.sizes = Sizes()
         self.values: dict[torch.fx.Node, Any] = {}
         self.problems = Problems(ADVICE)
@@ -85,6 +92,19 @@ class Graph(Emitter):
         """The dtype to which torch converts two operands before it compares them."""
         operands = [known(argument) for argument in self.node.args[:2]]
         return dtype_of(torch.result_type(*operands))
+
+    def random_stream(self, shape: Sequence[Any]) -> tuple[RelaxExpr, Sequence[Any], int]:
+        """The seed, `shape`, and a number that no other random call of the program has.
+
+        Raises:
+            UnsupportedError: if there is no seed.
+        """
+        if self.seed is None:
+            raise UnsupportedError(
+                "random numbers need a seed: give from_exported_program random_seed=0, or "
+                'random_seed="input" for a parameter. They are not those of torch.'
+            )
+        return self.seed, shape, next(self._streams)
 
     # --- the program ----------------------------------------------------------------------
 
@@ -125,9 +145,11 @@ class Graph(Emitter):
 
     def _require_conversion(self, node: torch.fx.Node) -> Converter | None:
         """What converts a call; None for numbers and checks, which need nothing."""
-        is_number = isinstance(node.meta.get("val"), (*SYMBOLIC, bool, int, float))
+        is_size = isinstance(node.meta.get("val"), (*SYMBOLIC, bool, int, float)) and (
+            str(node.target).rpartition(".")[0] not in ELEMENTS
+        )
         is_check = str(node.target).rpartition(".")[0] in CHECKS
-        if is_number or is_check or node.target is operator.getitem:
+        if is_size or is_check or node.target is operator.getitem:
             return None
         is_complex = any(has_complex(self.values.get(source)) for source in node.all_input_nodes)
         converter = converter_of(node.target, COMPLEX_CONVERTERS if is_complex else CONVERTERS)
@@ -172,10 +194,15 @@ class Graph(Emitter):
         """`value` with the shape that torch knows, where ours is not known to be the same."""
         if isinstance(fake, (list, tuple)) and isinstance(value, (list, tuple)):
             return [self._matched(*pair) for pair in zip(value, fake, strict=True)]
+        if isinstance(fake, SYMBOLIC):
+            self.sizes.define(fake, value)
         if not isinstance(fake, torch.Tensor) or not isinstance(value, RelaxExpr):
             return value
-        info, expected = value.struct_info, self.struct_info_of(fake)
+        info = value.struct_info
         assert isinstance(info, TensorStructInfo)
+        for size, extent in zip(fake.shape, info.extents or (), strict=False):
+            self.sizes.define(size, extent)
+        expected = self.struct_info_of(fake)
         if info.dtype != expected.dtype or info.ndim not in (expected.ndim, -1):
             raise UnsupportedError(f"the conversion gives {info!r}, torch {expected!r}")
         if self.same_shape(value, expected.extents or ()):

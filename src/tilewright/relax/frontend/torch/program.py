@@ -15,7 +15,7 @@ from torch.fx import GraphModule
 from tilewright.error import ArgumentError, UnsupportedOperatorError
 from tilewright.ir.module import IRModule
 from tilewright.relax.block_builder import BlockBuilder
-from tilewright.relax.expr import PrimValue, RelaxExpr, Tuple
+from tilewright.relax.expr import Constant, PrimValue, RelaxExpr, Tuple, Var, const
 from tilewright.relax.frontend.fourier import Complex
 from tilewright.relax.frontend.torch.fused_layers import FUSED_LAYERS
 from tilewright.relax.frontend.torch.graph import CHECKS, Graph
@@ -26,6 +26,7 @@ from tilewright.relax.frontend.torch.inputs import (
     require_shapes,
 )
 from tilewright.relax.frontend.torch.table import has_converter
+from tilewright.relax.struct_info import TensorStructInfo
 from tilewright.relax.transform import ConvertToDataflow
 
 INLINED: Final = frozenset({"wrap_with_set_grad_enabled", "wrap_with_autocast"})
@@ -44,6 +45,7 @@ def from_exported_program(
     unwrap_unit_return_tuple: bool = False,
     no_bind_return_tuple: bool = False,
     keep_state_as_input: bool = False,
+    random_seed: int | str | None = None,
 ) -> IRModule:
     """The graph of a program that `torch.export.export` has captured, as function ``main``.
 
@@ -60,9 +62,13 @@ def from_exported_program(
             parameters behind the inputs, and what all of these become is returned behind the
             outputs: the names in the attribute ``state`` are those of the parameters, in the order
             of the last results.
+        random_seed: the seed of random numbers, 64 bits, or ``"input"``: then the parameter
+            ``seed``, an int64 without dimensions, comes behind the inputs and the state. Numbers
+            are a function of the seed, of the position of the call in the program and of the
+            element's: the same in each call with the same seed, and not those of torch.
 
     Raises:
-        ArgumentError: if `exported_program` is something else.
+        ArgumentError: if `exported_program` is something else, or the seed is.
         UnsupportedOperatorError: if there are operations without a counterpart; it lists them all.
     """
     if not isinstance(exported_program, torch.export.ExportedProgram):
@@ -76,6 +82,7 @@ def from_exported_program(
     return convert(
         program,
         is_state_last=True,
+        random_seed=random_seed,
         keep_params_as_input=keep_params_as_input,
         unwrap_unit_return_tuple=unwrap_unit_return_tuple,
         no_bind_return_tuple=no_bind_return_tuple,
@@ -89,6 +96,7 @@ def convert(
     unwrap_unit_return_tuple: bool = False,
     no_bind_return_tuple: bool = False,
     is_state_last: bool = False,
+    random_seed: int | str | None = None,
 ) -> IRModule:
     """The graph of a program that is simplified; see `from_exported_program`.
 
@@ -96,11 +104,12 @@ def convert(
     torch, or last.
     """
     builder = BlockBuilder()
-    graph = Graph(builder)
+    seed = _seed(random_seed)
+    graph = Graph(builder, seed)
     inputs, state, weights = bind_placeholders(graph, program, keep_params_as_input)
     graph.sizes.is_complete = True
     require_definitions(graph, inputs)
-    params = [*inputs, *state]
+    params = [*inputs, *state, *([seed] if isinstance(seed, Var) else [])]
     attrs: dict[str, Any] = {}
     if keep_params_as_input:
         attrs = {"num_input": len(params), "params": [weight.value for weight in weights]}
@@ -127,6 +136,19 @@ def convert(
         builder.emit_func_output(value)
     module = builder.finalize()
     return ConvertToDataflow(min_size=1)(module) if branches else module
+
+
+def _seed(random_seed: int | str | None) -> Var | Constant | None:
+    """The seed as an array without dimensions."""
+    if random_seed == "input":
+        return Var("seed", TensorStructInfo((), "int64"))
+    if random_seed is None:
+        return None
+    if not isinstance(random_seed, int) or not -(2**63) <= random_seed < 2**63:
+        raise ArgumentError(
+            f'random_seed is an integer of 64 bits, "input" or None, got {random_seed!r}'
+        )
+    return const(random_seed, "int64")
 
 
 # --- what is converted ------------------------------------------------------------------------
@@ -164,7 +186,12 @@ def calls(program: torch.export.ExportedProgram) -> Iterator[torch.fx.Node]:
 
 def _is_decomposed_first(node: torch.fx.Node) -> bool:
     schema = getattr(node.target, "_schema", None)
-    return str(node.target) in INLINED or (schema is not None and schema.is_mutable)
+    is_vectorization = getattr(node.target, "__module__", "").startswith("torch._functorch")
+    return (
+        str(node.target) in INLINED
+        or is_vectorization  # of torch.vmap
+        or (schema is not None and schema.is_mutable)
+    )
 
 
 def _is_known(node: torch.fx.Node) -> bool:

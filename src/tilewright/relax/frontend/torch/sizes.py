@@ -12,7 +12,7 @@ import torch
 from torch.utils._sympy import functions as symbolic
 
 from tilewright.error import ArgumentValueError
-from tilewright.ir.arithmetic import floordiv, floormod, maximum, minimum
+from tilewright.ir.arithmetic import equal, floordiv, floormod, maximum, minimum, not_equal
 from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import INT64
 from tilewright.ir.expr import Expr, Var
@@ -41,6 +41,12 @@ _OPERATIONS: Final[dict[Any, Callable[..., Any]]] = {
     symbolic.ToFloat: _real,
     symbolic.IntTrueDiv: lambda a, b: _real(a) / _real(b),
     symbolic.FloatTrueDiv: lambda a, b: _real(a) / _real(b),
+    sympy.Ge: operator.ge,
+    sympy.Gt: operator.gt,
+    sympy.Le: operator.le,
+    sympy.Lt: operator.lt,
+    sympy.Eq: equal,
+    sympy.Ne: not_equal,
 }  # fmt: skip
 _POWERS: Final = (sympy.Pow, symbolic.PowByNatural)
 
@@ -127,6 +133,12 @@ class Sizes:
 
     def _is_defined(self, symbol: Any) -> bool:
         return symbol in self._solved or str(symbol) in self.variables
+
+    def define(self, value: Any, meaning: Any) -> None:
+        """Let a symbol of torch that no input has, such as a number of elements, mean `meaning`."""
+        symbol = value.node.expr if isinstance(value, SYMBOLIC) else None
+        if symbol is not None and symbol.is_Symbol and not self._is_defined(symbol):
+            self._solved[symbol] = meaning
 
     def convert(self, value: Any) -> Any:
         """A number of torch, which may be symbolic, as a number or an expression.

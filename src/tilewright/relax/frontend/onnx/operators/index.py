@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from tilewright.relax import op
+from tilewright.relax.frontend.compositions import different, places_of_nonzero
 from tilewright.relax.frontend.emitter import number
 from tilewright.relax.frontend.onnx.graph import Graph
 from tilewright.relax.frontend.onnx.table import converts
@@ -129,10 +130,7 @@ def one_hot(graph: Graph, indices: Any, depth: Any, values: Any, *, axis: int = 
 @converts("NonZero")
 def nonzero(graph: Graph, x: Any) -> Any:
     """Where the elements are that are not 0: one row for each dimension."""
-    rank = graph.rank_of(x)
-    flat = graph.reshape(x, [1]) if not rank else x
-    found = graph.named(graph.emit(op.nonzero(flat)), 2, "int64")
-    return op.strided_slice(found, [0], [0], [rank])
+    return places_of_nonzero(graph, x)
 
 
 @converts("Compress")
@@ -140,7 +138,7 @@ def compress(graph: Graph, x: Any, condition: Any, *, axis: int | None = None) -
     """The parts of an array along an axis for which a condition holds."""
     if axis is None:
         x, axis = graph.reshape(x, [-1]) if graph.rank_of(x) != 1 else x, 0
-    found = graph.named(graph.emit(op.nonzero(condition)), 2, "int64")
+    found = places_of_nonzero(graph, condition)
     count = graph.shape_of(found)[1]
     return op.take(x, graph.reshape(found, [count]), axis)
 
@@ -148,7 +146,4 @@ def compress(graph: Graph, x: Any, condition: Any, *, axis: int | None = None) -
 @converts("Unique")
 def unique(graph: Graph, x: Any, *, axis: int | None = None, sorted: int = 1) -> list[Any]:
     """The different elements, or parts along an axis; where they are, and how often."""
-    found = graph.emit(op.unique(x, bool(sorted), True, True, True, axis))
-    rank = 1 if axis is None else graph.rank_of(x)
-    values = graph.named(graph.emit(found[0]), rank, graph.dtype_of(x))
-    return [values, *(graph.named(graph.emit(found[n]), 1, "int64") for n in (1, 2, 3))]
+    return different(graph, x, axis, bool(sorted))

@@ -12,8 +12,10 @@ from tilewright.relax.frontend.torch.operators import (
     layout,
     normalization,
     products,
+    random_numbers,
     reduction,
     scans,
+    sizes_from_data,
     slices,
     sorting,
 )

@@ -138,7 +138,7 @@ def glu(graph: Graph, x: Any, dim: int = -1) -> Any:
     return graph.emit(op.multiply(first, op.sigmoid(second)))
 
 
-@converts("aten.dropout", "aten.feature_dropout", "aten.alpha_dropout")
+@converts("aten.feature_dropout", "aten.alpha_dropout")
 def dropout(graph: Graph, x: Any, p: float, train: bool) -> Any:
     """`x` as it is, outside training."""
     if train and p > 0:

@@ -30,9 +30,9 @@ def embedding_bag(
     if per_sample_weights is not None:
         rows = op.multiply(rows, op.expand_dims(per_sample_weights, 1))
     if padding_index >= 0:
-        counts = graph.emit(op.not_equal(indices, graph.operand(padding_index, "int64")))
+        is_counted = graph.emit(op.not_equal(indices, graph.operand(padding_index, "int64")))
         # Rows of the padding go to a bag behind the others.
-        owner = op.where(counts, owner, graph.operand(bags, "int64"))
+        owner = op.where(is_counted, owner, graph.operand(bags, "int64"))
     owner = graph.emit(owner)
     start = graph.operand(float("-inf") if mode == _MAX else 0.0, dtype)
     total = op.full([bags + 1, shape[1]], start, dtype)
@@ -41,7 +41,7 @@ def embedding_bag(
     total = _first(graph, total, bags)
     if mode == _SUM:
         return [total, None, None, None]
-    sizes = op.expand_dims(_counts(graph, owner, None, bags, dtype), 1)
+    sizes = op.expand_dims(counts(graph, owner, None, bags, dtype), 1)
     if mode == _MEAN:
         return [graph.emit(op.divide(total, op.maximum(sizes, 1.0))), None, None, None]
     return [graph.emit(op.where(op.equal(sizes, 0.0), 0.0, total)), None, None, None]
@@ -77,10 +77,10 @@ def histc(graph: Graph, x: Any, bins: int = 100, low: Any = 0, high: Any = 0) ->
     inside = op.logical_and(op.less_equal(low, flat), op.less_equal(flat, high))
     share = op.divide(op.multiply(op.subtract(flat, low), float(bins)), op.subtract(high, low))
     place = op.minimum(op.where(inside, share, float(bins)), op.where(inside, bins - 1.0, bins))
-    return _counts(graph, graph.emit(op.astype(place, "int64")), None, bins, dtype)
+    return counts(graph, graph.emit(op.astype(place, "int64")), None, bins, dtype)
 
 
-def _counts(graph: Graph, places: Any, weights: Any, count: Any, dtype: str) -> Any:
+def counts(graph: Graph, places: Any, weights: Any, count: Any, dtype: str) -> Any:
     """The sum of the weights, each 1 by default, at each of `count` places; others are left out."""
     if weights is None:
         weights = graph.emit(op.ones(graph.shape_of(places), dtype))

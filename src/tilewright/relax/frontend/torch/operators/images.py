@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -80,18 +79,22 @@ def avg_pool(
 ) -> Any:  # fmt: skip
     """The mean of each window."""
     rank = _rank(graph)
-    if divisor is not None and ceil_mode:
-        raise UnsupportedError("divisor_override with ceil_mode is not supported")
+    images, strides = with_batch(graph, x, rank), each(stride or kernel, rank)
+    if divisor is not None:
+        pool, layout = (topi.nn.pool3d, "NCDHW") if rank == 3 else (topi.nn.pool2d, "NCHW")
+        value = graph.emit_te(
+            pool, images, each(kernel, rank), strides, 1, each(padding, rank) * 2, "avg",
+            ceil_mode, layout, divisor=divisor,
+        )  # fmt: skip
+        return graph.reshape(value, graph.shape)
     value = _AVERAGE[rank](
-        with_batch(graph, x, rank),
+        images,
         pool_size=each(kernel, rank),
-        strides=each(stride or kernel, rank),
+        strides=strides,
         padding=each(padding, rank) * 2,
         ceil_mode=ceil_mode,
-        count_include_pad=count_include_pad or divisor is not None,
+        count_include_pad=count_include_pad,
     )
-    if divisor is not None:
-        value = op.multiply(value, math.prod(each(kernel, rank)) / divisor)
     return graph.reshape(graph.emit(value), graph.shape)
 
 
@@ -106,22 +109,16 @@ def adaptive_avg_pool(graph: Graph, x: Any, size: Any) -> Any:
     return graph.reshape(graph.emit(value), graph.shape)
 
 
-@converts("aten.adaptive_max_pool2d")
+@converts("aten.adaptive_max_pool2d", "aten.adaptive_max_pool3d")
 def adaptive_max_pool(graph: Graph, x: Any, size: Any) -> list[Any]:
     """The maxima of a given number of windows that share the elements evenly, and their places."""
+    rank = _rank(graph)
     extents = graph.sizes.shape(graph.result[0].shape)
-    images = with_batch(graph, x, 2)
-    value = graph.emit_te(topi.nn.adaptive_pool, images, extents[-2:], "max")
+    images, layout = with_batch(graph, x, rank), "NCDHW" if rank == 3 else "NCHW"
+    value = graph.emit_te(topi.nn.adaptive_pool, images, extents[-rank:], "max", layout)
     if not graph.uses_result(1):
         return [graph.reshape(value, extents), None]
-    whole = [number(extent) for extent in graph.shape_of(images)[-2:]]
-    counts = [number(extent) for extent in extents[-2:]]
-    if any(not isinstance(extent, int) for extent in (*whole, *counts)):
-        raise UnsupportedError("places of maxima in images of dynamic extents are not supported")
-    if any(extent % count for extent, count in zip(whole, counts, strict=True)):
-        raise UnsupportedError("places of maxima are supported for windows of one size only")
-    kernel = [extent // count for extent, count in zip(whole, counts, strict=True)]
-    places = graph.emit_te(topi.nn.places_of_maxima, images, kernel, kernel, 1, 0)
+    places = graph.emit_te(topi.nn.places_of_adaptive_maxima, images, extents[-rank:], layout)
     return [graph.reshape(value, extents), graph.reshape(places, extents)]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from tilewright.relax import op
-from tilewright.relax.frontend.compositions import broadcast
+from tilewright.relax.frontend.compositions import broadcast, places_of_nonzero
 from tilewright.relax.frontend.table import UnsupportedError
 from tilewright.relax.frontend.torch.graph import Graph
 from tilewright.relax.frontend.torch.table import convert_by, converts
@@ -22,8 +22,7 @@ def masked_fill(graph: Graph, x: Any, mask: Any, value: Any) -> Any:
 @converts("aten.index")
 def index_tensors(graph: Graph, x: Any, indices: Sequence[Any]) -> Any:
     """The elements at indices along several dimensions, which stand for the dimensions' parts."""
-    if any(index is not None and graph.dtype_of(index) in ("bool", "uint8") for index in indices):
-        raise UnsupportedError("the shape of what a mask selects depends on its elements")
+    indices = _without_masks(graph, indices)
     dims = [dim for dim, index in enumerate(indices) if index is not None]
     chosen = [_from_front(graph, indices[dim], graph.shape_of(x)[dim]) for dim in dims]
     if len(dims) == 1:
@@ -31,6 +30,28 @@ def index_tensors(graph: Graph, x: Any, indices: Sequence[Any]) -> Any:
     others = [dim for dim in range(graph.rank_of(x)) if dim not in dims]
     picked = graph.emit(op.index_tensor(graph.permute(x, [*dims, *others]), chosen))
     return graph.permute(picked, _indexed_order(dims, graph.rank_of(picked), len(others)))
+
+
+def _is_mask(graph: Graph, index: Any) -> bool:
+    return index is not None and graph.dtype_of(index) in ("bool", "uint8")
+
+
+def _without_masks(graph: Graph, indices: Sequence[Any]) -> list[Any]:
+    """Indices where masks have become the places at which they hold, one for each dimension."""
+    result: list[Any] = []
+    for index in indices:
+        if not _is_mask(graph, index):
+            result.append(index)
+            continue
+        places = places_of_nonzero(graph, index)
+        result += [row(graph, places, dim) for dim in range(graph.rank_of(index))]
+    return result
+
+
+def row(graph: Graph, x: Any, position: int) -> Any:
+    """One row of a matrix as a vector."""
+    extent = graph.shape_of(x)[1]
+    return graph.reshape(graph.emit(op.strided_slice(x, [0], [position], [position + 1])), [extent])
 
 
 def _indexed_order(dims: Sequence[int], rank: int, others: int) -> list[int]:
@@ -48,9 +69,11 @@ def index_put(
     graph: Graph, x: Any, indices: Sequence[Any], values: Any, accumulate: bool = False
 ) -> Any:
     """`x` with the elements at indices along several dimensions replaced, or added to."""
+    if any(_is_mask(graph, index) for index in indices):
+        if _is_one_value(graph, indices, values):
+            return _put_where(graph, x, indices, values, accumulate)
+        indices = _without_masks(graph, indices)
     dims = [dim for dim, index in enumerate(indices) if index is not None]
-    if any(graph.dtype_of(indices[dim]) in ("bool", "uint8") for dim in dims):
-        return _put_where(graph, x, indices, values, accumulate)
     extents = graph.shape_of(x)
     chosen = [_from_front(graph, indices[dim], extents[dim]) for dim in dims]
     common = _broadcast_together(graph, [indices[dim] for dim in dims])
@@ -81,12 +104,15 @@ def _broadcast_together(graph: Graph, indices: Sequence[Any]) -> list[Any]:
     return graph.shape_of(total)
 
 
+def _is_one_value(graph: Graph, indices: Sequence[Any], values: Any) -> bool:
+    """Whether one value takes the places of all elements that one mask chooses."""
+    masks = [index for index in indices if index is not None]
+    return len(masks) == 1 and graph.same_shape(values, [1] * graph.rank_of(values))
+
+
 def _put_where(graph: Graph, x: Any, indices: Sequence[Any], values: Any, accumulate: bool) -> Any:
     """`x` with one value where a mask holds."""
     masks = [index for index in indices if index is not None]
-    shape = graph.shape_of(values)
-    if len(masks) > 1 or not all(graph.same_shape(values, [1] * len(shape)) for _ in shape):
-        raise UnsupportedError("a mask can choose elements for one value only, not for several")
     before = next(dim for dim, index in enumerate(indices) if index is not None)
     after = graph.rank_of(x) - before - graph.rank_of(masks[0])
     mask = graph.cast(masks[0], "bool")

@@ -1,0 +1,1 @@
+"""Measures models through `torch.compile`, beside torch itself and Inductor."""

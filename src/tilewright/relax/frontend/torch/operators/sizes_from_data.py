@@ -1,0 +1,73 @@
+"""Results whose sizes depend on the elements, and elements that become sizes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from tilewright.ir.arithmetic import maximum
+from tilewright.relax import op
+from tilewright.relax.frontend.compositions import broadcast, different, places_of_nonzero
+from tilewright.relax.frontend.table import UnsupportedError
+from tilewright.relax.frontend.torch.graph import Graph
+from tilewright.relax.frontend.torch.operators.bags import counts
+from tilewright.relax.frontend.torch.operators.index import row
+from tilewright.relax.frontend.torch.table import converts
+
+
+@converts("aten._local_scalar_dense", "aten.item")
+def item(graph: Graph, x: Any) -> Any:
+    """The only element as a number, which sizes can have."""
+    if not isinstance(graph.result, (torch.SymInt, int)) or graph.is_float(x):
+        raise UnsupportedError("only integers of a tensor can become numbers of Python")
+    return graph.sizes_from(x, 1)[0]
+
+
+@converts("aten.nonzero")
+def nonzero(graph: Graph, x: Any) -> Any:
+    """Where the elements are that are not 0: one row for each."""
+    return graph.permute(places_of_nonzero(graph, x), [1, 0])
+
+
+@converts("aten.masked_select")
+def masked_select(graph: Graph, x: Any, mask: Any) -> Any:
+    """The elements where a mask holds, one after the other."""
+    shape = graph.shape_of(graph.emit(op.where(mask, x, x)))
+    flat = graph.reshape(broadcast(graph, x, shape), [-1])
+    places = places_of_nonzero(graph, graph.reshape(broadcast(graph, mask, shape), [-1]))
+    return graph.emit(op.take(flat, row(graph, places, 0), 0))
+
+
+@converts("aten._unique2", "aten.unique_dim")
+def unique(graph: Graph, x: Any, *options: Any) -> list[Any]:
+    """The different elements, or parts along a dimension; which of them each is, and how often."""
+    dim = options[0] if "unique_dim" in str(graph.node.target) else None
+    values, _, inverse, numbers = different(graph, x, dim)
+    if dim is None:
+        inverse = graph.reshape(inverse, graph.shape_of(x))
+    found = zip((values, inverse, numbers), range(3), strict=True)
+    return [value if graph.uses_result(index) or not index else None for value, index in found]
+
+
+@converts("aten.bincount")
+def bincount(graph: Graph, x: Any, weights: Any = None, minlength: int = 0) -> Any:
+    """How often each number from 0 on occurs, or the sum of the weights where it does."""
+    places = graph.cast(x, "int64")
+    # The largest number is looked for behind a -1, so that there may be none.
+    start = graph.emit(op.full([1], graph.operand(-1, "int64"), "int64"))
+    (largest,) = graph.sizes_from(graph.emit(op.max(graph.emit(op.concat([start, places], 0)))), 1)
+    dtype = graph.dtype
+    weights = None if weights is None else graph.cast(weights, dtype)
+    return counts(graph, places, weights, maximum(largest + 1, minlength), dtype)
+
+
+@converts("aten.repeat_interleave.Tensor")
+def repeat_interleave(graph: Graph, repeats: Any, output_size: Any = None) -> Any:
+    """Each place in `repeats` as often as its element says."""
+    ends = graph.emit(op.cumsum(graph.cast(repeats, "int64"), 0, "int64"))
+    if output_size is None:
+        (output_size,) = graph.sizes_from(graph.emit(op.sum(graph.cast(repeats, "int64"))), 1)
+    steps = op.expand_dims(graph.emit(op.arange(0, output_size, 1, "int64")), 1)
+    passed = op.less_equal(op.expand_dims(ends, 0), steps)
+    return graph.emit(op.sum(op.astype(passed, "int64"), [1]))
