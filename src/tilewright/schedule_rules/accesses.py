@@ -23,7 +23,7 @@ UNKNOWN = None
 
 
 @dataclass(frozen=True, eq=False)
-class Access:
+class StridedAccess:
     """One load or store of a block.
 
     Attributes:
@@ -116,13 +116,13 @@ class BlockAccesses:
         if extent is None:
             return False
 
-        def follows(access: Access) -> bool:
+        def follows(access: StridedAccess) -> bool:
             step = access.stride(inner)
             return step is not None and access.stride(outer) == extent * step
 
         return all(follows(access) for access in (*self.loads, *self.stores))
 
-    def run(self, access: Access, variables: Sequence[Var]) -> int:
+    def run(self, access: StridedAccess, variables: Sequence[Var]) -> int:
         """Number of elements next to each other that some iterators count, the last one fastest."""
         run = 1
         for var in reversed(variables):
@@ -132,7 +132,7 @@ class BlockAccesses:
                 run *= self.extent(var)
         return run
 
-    def size(self, access: Access) -> int:
+    def size(self, access: StridedAccess) -> int:
         """Maximum number of bytes that all instances access together."""
         return self.count(access.strides) * access.buffer.dtype.itemsize
 
@@ -148,7 +148,7 @@ def accesses_of(block: Block) -> BlockAccesses:
     return found[0]
 
 
-def access_to(buffer: Buffer, indices: tuple[Expr, ...], variables: list[Var]) -> Access:
+def access_to(buffer: Buffer, indices: tuple[Expr, ...], variables: list[Var]) -> StridedAccess:
     """The access to an element, in terms of some of the variables that its indices mention."""
     forms = [affine(index) for index in indices]
     steps = _buffer_strides(buffer)
@@ -166,7 +166,7 @@ def access_to(buffer: Buffer, indices: tuple[Expr, ...], variables: list[Var]) -
                 break
             total = (total or 0) + item * step
         strides[var] = total
-    return Access(buffer, indices, strides)
+    return StridedAccess(buffer, indices, strides)
 
 
 def _buffer_strides(buffer: Buffer) -> list[int | None]:

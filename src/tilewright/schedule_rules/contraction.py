@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 
 from tilewright.ir.expr import IntImm, Var
-from tilewright.schedule_rules.accesses import Access
+from tilewright.schedule_rules.accesses import StridedAccess
 from tilewright.schedule_rules.contraction_plan import (
     ENOUGH_FILLED,
     ENOUGH_REUSE,
@@ -116,7 +116,7 @@ def _dot_product_plans(
     return plans
 
 
-def _has_windows(access: Access) -> bool:
+def _has_windows(access: StridedAccess) -> bool:
     """Whether an operand is read at sums of iterators, as images are in convolutions."""
     return not all(isinstance(index, (Var, IntImm)) for index in access.indices)
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Var
-from tilewright.schedule_rules.accesses import Access
+from tilewright.schedule_rules.accesses import StridedAccess
 from tilewright.schedule_rules.dot_products import DotProduct
 from tilewright.schedule_rules.operands import Contraction
 from tilewright.schedule_rules.tiles import STREAM, Tile, arrival, register_tile, tile_cost
@@ -190,13 +190,13 @@ class Plan:
                 waiting += max(0.0, size / self._bytes_per_cycle(load) - part * total)
         return waiting
 
-    def _bytes_per_cycle(self, load: Access) -> float:
+    def _bytes_per_cycle(self, load: StridedAccess) -> float:
         """How fast an operand comes from memory."""
         if self.packed and any(load is item for item in self.found.moving):
             return NEAR_BYTES
         return FAR_BYTES if self.is_far(load) else NEAR_BYTES
 
-    def is_far(self, load: Access) -> bool:
+    def is_far(self, load: StridedAccess) -> bool:
         """Whether the next step of the sum reads an operand from where no cache has it ready."""
         accesses = self.found.accesses
         steps = [load.stride(var) for var in accesses.reduction if accesses.extents[var] != 1]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tilewright.ir.expr import Var
-from tilewright.schedule_rules.accesses import Access, accesses_of
+from tilewright.schedule_rules.accesses import StridedAccess, accesses_of
 from tilewright.schedule_rules.contraction_plan import Plan
 from tilewright.schedule_rules.dot_products import grouped_axis
 from tilewright.schedule_rules.elementwise import vectorize_elements
@@ -32,13 +32,13 @@ def prepare_operands(
     return epilogue
 
 
-def current_access(sch: Schedule, block: BlockRV, plan: Plan, load: Access) -> Access:
+def current_access(sch: Schedule, block: BlockRV, plan: Plan, load: StridedAccess) -> StridedAccess:
     """What a load of the contraction has become in the schedule so far."""
     position = next(n for n, item in enumerate(plan.found.accesses.loads) if item is load)
     return accesses_of(block_of(sch, block)).loads[position]
 
 
-def inline_padding(sch: Schedule, copy: BlockRV, original: Access) -> None:
+def inline_padding(sch: Schedule, copy: BlockRV, original: StridedAccess) -> None:
     """Let a copy read an operand itself, in place of what padding made of it."""
     (load,) = accesses_of(block_of(sch, copy)).loads
     if load.buffer is not original.buffer:

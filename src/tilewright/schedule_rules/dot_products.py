@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Add, Cast, Expr, Mul, Var
-from tilewright.schedule_rules.accesses import Access
+from tilewright.schedule_rules.accesses import StridedAccess
 from tilewright.schedule_rules.operands import Contraction
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.transform.analysis.affine import affine, stride_along
@@ -120,7 +120,7 @@ def _is_converted(factor: Expr, dtype: DType) -> bool:
     )
 
 
-def grouped_axis(access: Access, step: Var) -> int | None:
+def grouped_axis(access: StridedAccess, step: Var) -> int | None:
     """The only dimension along which each step of an iterator goes to the next element."""
     strides = [stride_along(affine(index), step) for index in access.indices]
     axes = [axis for axis, stride in enumerate(strides) if stride != 0]

@@ -15,7 +15,7 @@ from typing import Final
 from tilewright.arith import Analyzer
 from tilewright.ir.expr import FloorMod, IntImm, Var
 from tilewright.ir.rewrite import walk
-from tilewright.schedule_rules.accesses import UNKNOWN, Access, BlockAccesses, access_to
+from tilewright.schedule_rules.accesses import UNKNOWN, BlockAccesses, StridedAccess, access_to
 from tilewright.schedule_rules.decisions import MOST_VECTORS, choose, lanes_for, vectorized, without
 from tilewright.schedule_rules.nest import Nest, is_complete, parallelize
 from tilewright.schedule_rules.structures import Structure
@@ -53,7 +53,7 @@ def interleaving_period(accesses: BlockAccesses, vector: Var) -> int | None:
     return period
 
 
-def _are_neighbours(load: Access, vector: Var, period: int) -> bool:
+def _are_neighbours(load: StridedAccess, vector: Var, period: int) -> bool:
     """Whether what is loaded `period` apart along `vector` is next to each other."""
     place, analyzer = Var(vector.name, vector.dtype), Analyzer()
     for phase in range(period):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from tilewright.ir.expr import Var, const_int_value, is_const_int
-from tilewright.schedule_rules.accesses import Access, BlockAccesses, accesses_of
+from tilewright.schedule_rules.accesses import BlockAccesses, StridedAccess, accesses_of
 from tilewright.tir.analysis.block_kind import BlockKind, block_kind
 from tilewright.tir.analysis.expressions import has_effects
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule, ScheduleError
@@ -188,7 +188,7 @@ class Nest:
         found = [v for v in a.spatial if a.stores[0].stride(v) == 1 and a.extents[v] != 1]
         return found[0] if found else None
 
-    def largest(self) -> Access | None:
+    def largest(self) -> StridedAccess | None:
         """The load of the largest part of a buffer, if there is any."""
         return max(self.accesses.loads, key=self.accesses.size, default=None)
 

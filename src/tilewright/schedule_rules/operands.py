@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from tilewright.ir.expr import Var
-from tilewright.schedule_rules.accesses import Access, BlockAccesses
+from tilewright.schedule_rules.accesses import BlockAccesses, StridedAccess
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule import Schedule
 
@@ -49,8 +49,8 @@ class Contraction:
     column: Var
     row: Var
     outer: tuple[Var, ...]
-    moving: tuple[Access, ...]
-    fixed: tuple[Access, ...]
+    moving: tuple[StridedAccess, ...]
+    fixed: tuple[StridedAccess, ...]
     few_rows: int | None = None
 
     def row_count(self) -> int:
@@ -72,7 +72,7 @@ class Contraction:
         has_whole = extent is not None and extent % lanes == 0
         return self.is_contiguous(columns) or (has_whole and self.is_contiguous(columns[-1:]))
 
-    def follows(self, access: Access, outer: Var, inner: Var) -> bool:
+    def follows(self, access: StridedAccess, outer: Var, inner: Var) -> bool:
         """Whether each step of `outer` is as far as `inner` runs."""
         step, extent = access.stride(inner), self.accesses.extents[inner]
         return step is not None and extent is not None and access.stride(outer) == step * extent
@@ -159,7 +159,7 @@ def _best_row(rows: Sequence[Var], accesses: BlockAccesses) -> Var:
     return next(var for var in rows if accesses.extents[var] == most)
 
 
-def _independent(spatial: Sequence[Var], loads: Sequence[Access], column: Var) -> list[Var]:
+def _independent(spatial: Sequence[Var], loads: Sequence[StridedAccess], column: Var) -> list[Var]:
     """The iterators besides `column` that none of `loads` depends on."""
     return [
         var

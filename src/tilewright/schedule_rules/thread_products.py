@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import Expr, Var
-from tilewright.schedule_rules.accesses import Access, BlockAccesses, accesses_of
+from tilewright.schedule_rules.accesses import BlockAccesses, StridedAccess, accesses_of
 from tilewright.schedule_rules.inline import is_conditional
 from tilewright.schedule_rules.nest import (
     DoesNotFitError,
@@ -313,7 +313,7 @@ class Copy:
             self.vector = _vector(largest, accesses, others if self.is_along_steps else outer)
 
 
-def _vector(load: Access, accesses: BlockAccesses, group: Sequence[Var]) -> int:
+def _vector(load: StridedAccess, accesses: BlockAccesses, group: Sequence[Var]) -> int:
     """Number of elements that are loaded at once along a group, each time from such a multiple."""
     run = accesses.run(load, group)
     vector = VECTOR_BYTES // load.buffer.dtype.itemsize

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from tilewright.ir.expr import Var
-from tilewright.schedule_rules.accesses import Access, BlockAccesses
+from tilewright.schedule_rules.accesses import BlockAccesses, StridedAccess
 from tilewright.schedule_rules.decisions import choose, lanes_for, powers_of_two, without
 from tilewright.schedule_rules.elementwise import vectorize_elements
 from tilewright.schedule_rules.groups import aligned
@@ -205,7 +205,7 @@ def window_of(nest: Nest) -> Window | None:
     return Window(rows[-1] if rows else None, column)
 
 
-def _slides(accesses: BlockAccesses, load: Access, var: Var) -> bool:
+def _slides(accesses: BlockAccesses, load: StridedAccess, var: Var) -> bool:
     """Whether an index has both `var` and a reduction iterator in it."""
     mentioned = [{id(item) for item in variables_of(index)} for index in load.indices]
     steps = {id(item) for item in accesses.reduction}

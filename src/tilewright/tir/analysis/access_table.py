@@ -53,7 +53,7 @@ class TextTable(Sequence[Item]):
     __repr__ = __str__
 
 
-class Footprint(NamedTuple):
+class BlockFootprint(NamedTuple):
     """What a block accesses of one buffer.
 
     Attributes:
@@ -71,12 +71,12 @@ class Footprint(NamedTuple):
     size: int | None
 
 
-class FootprintTable(TextTable[Footprint]):
-    """A list of `Footprint` that prints as a table."""
+class FootprintTable(TextTable[BlockFootprint]):
+    """A list of `BlockFootprint` that prints as a table."""
 
     heading = ("block", "", "one instance", "all instances", "bytes")
 
-    def row(self, item: Footprint) -> tuple[str, ...]:
+    def row(self, item: BlockFootprint) -> tuple[str, ...]:
         return (
             item.block.name_hint,
             item.action,
@@ -99,12 +99,12 @@ def footprints(func: PrimFunc) -> FootprintTable:
     """
     if not isinstance(func, PrimFunc):
         raise ArgumentError(f"footprints: expected a PrimFunc, got {func!r}")
-    found: list[Footprint] = []
+    found: list[BlockFootprint] = []
     _collect(func.body, {}, found)
     return FootprintTable(found)
 
 
-def _collect(root: Any, domains: Mapping[Var, Range], found: list[Footprint]) -> None:
+def _collect(root: Any, domains: Mapping[Var, Range], found: list[BlockFootprint]) -> None:
     """Add the footprints of the leaf blocks below `root`; `domains` are those of outer blocks."""
     for node in walk(root, skip=lambda node: isinstance(node, BlockRealize)):
         if isinstance(node, BlockRealize):
@@ -116,11 +116,11 @@ def _collect(root: Any, domains: Mapping[Var, Range], found: list[Footprint]) ->
                 found += _of_block(block, {**domains, **inner})
 
 
-def _of_block(block: Block, domains: Mapping[Var, Range]) -> Iterator[Footprint]:
+def _of_block(block: Block, domains: Mapping[Var, Range]) -> Iterator[BlockFootprint]:
     for action, regions in (("reads", block.reads), ("writes", block.writes)):
         for region in regions:
             whole = BufferRegion(region.buffer, tuple(_whole(region, domains)))
-            yield Footprint(block, action, region, whole, _bytes(whole))
+            yield BlockFootprint(block, action, region, whole, _bytes(whole))
 
 
 def _whole(region: BufferRegion, domains: Mapping[Var, Range]) -> Iterator[Range]:

@@ -53,7 +53,7 @@ def allocate(dtype: DType, count: int, check_reads: bool) -> Pointer:
     return Pointer(Memory(data, bytearray(size) if check_reads else None), 0)
 
 
-class Access(NamedTuple):
+class Accessors(NamedTuple):
     """How a program reads and writes a buffer: `get(*indices)` and `set(*indices, value)`."""
 
     get: Callable[..., Any]
@@ -164,7 +164,7 @@ def access(
     shape: tuple[int, ...],
     strides: tuple[int, ...] = (),
     elem_offset: int = 0,
-) -> Access:
+) -> Accessors:
     """Checked access to a buffer."""
     strides = strides or compact_strides(shape)
     view = BufferView(name, dtype, shape, strides, elem_offset, pointer)
@@ -176,7 +176,7 @@ def access(
         tuple(stride * lanes for stride in strides), written, array.itemsize,
         array.itemsize * lanes, pointer.position % array.itemsize, view,
     )  # fmt: skip
-    return Access(get, set_, view)
+    return Accessors(get, set_, view)
 
 
 def _element_access(

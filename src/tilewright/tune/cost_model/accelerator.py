@@ -20,7 +20,7 @@ from tilewright.tune.cost_model.occupancy import registers_at_most, registers_of
 from tilewright.tune.cost_model.straight_code import copies_of, divided, is_in_registers
 from tilewright.tune.cost_model.warps import SECTOR, Threads
 from tilewright.tune.feature.footprint import footprint
-from tilewright.tune.feature.nest import Access, Memory, Nest, Part, Program, Statement
+from tilewright.tune.feature.nest import LinearAccess, Memory, Nest, Part, Program, Statement
 from tilewright.tune.feature.operations import DIV_MOD, INTEGERS, MATH
 
 LAUNCH: Final = 4000.0
@@ -99,7 +99,7 @@ class Work:
     shared: float = 0.0
     cache: float = 0.0
     waiting: float = 0.0
-    sectors: dict[tuple[Statement, Access], float] = field(default_factory=dict)
+    sectors: dict[tuple[Statement, LinearAccess], float] = field(default_factory=dict)
 
     @property
     def busiest(self) -> float:
@@ -251,7 +251,7 @@ class Kernel:
             self.work.waiting += results * COMBINATION * math.log2(max(threads.count, 2))
 
     def _access(
-        self, statement: Statement, access: Access, threads: Threads, times: float, warps: int
+        self, statement: Statement, access: LinearAccess, threads: Threads, times: float, warps: int
     ) -> float:
         """Add what an access moves; gives the instructions of a warp for it."""
         scope = access.memory.buffer.scope()
@@ -294,7 +294,7 @@ def _statements(part: Part) -> Iterator[Statement]:
         yield part
 
 
-def _lines(access: Access, statement: Statement, of_block: bool) -> float:
+def _lines(access: LinearAccess, statement: Statement, of_block: bool) -> float:
     """Different sectors that an access touches, of the whole kernel or of one block."""
     if access.scattered:
         return float(statement.iterations)

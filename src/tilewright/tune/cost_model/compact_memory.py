@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilewright.tune.feature.nest import Access, Memory, Statement
+from tilewright.tune.feature.nest import LinearAccess, Memory, Statement
 
 
 class CompactMemory:
@@ -34,13 +34,13 @@ class CompactMemory:
             stride = self._strides[0] * extents[dimension]
         self.bytes = stride * memory.itemsize
 
-    def strides(self, access: Access) -> list[int]:
+    def strides(self, access: LinearAccess) -> list[int]:
         """The distance in elements between neighbours along each level of the statement."""
         return [
             sum(map(int.__mul__, self._steps(stride), self._strides)) for stride in access.strides
         ]
 
-    def _reached(self, statement: Statement, access: Access) -> list[int]:
+    def _reached(self, statement: Statement, access: LinearAccess) -> list[int]:
         """Elements along each dimension that an access touches."""
         last = [0] * len(self._declared)
         for level, stride in zip(statement.levels, access.strides, strict=True):

@@ -21,7 +21,7 @@ from tilewright.tir.transform.machine import (
     Machine,
 )
 from tilewright.tune.cost_model import processor as cpu
-from tilewright.tune.feature.nest import Access, Loop, Statement
+from tilewright.tune.feature.nest import LinearAccess, Loop, Statement
 from tilewright.tune.feature.operations import (
     BOOL,
     COMPARE,
@@ -223,7 +223,7 @@ class _Step:
                     self._slow += count * cpu.ALIASED
             self._slow += time + count * access.conditions * cpu.CONDITION
 
-    def _count(self, access: Access) -> tuple[float, float]:
+    def _count(self, access: LinearAccess) -> tuple[float, float]:
         """How many instructions an access takes in an iteration, and cycles beside them."""
         body, levels, strides = self._body, self._statement.levels, access.strides
         count = 1.0
@@ -274,7 +274,7 @@ class _Step:
         return max(1.0, min(self._statement.levels[around].extent, MOST_JAMMED_ROWS // self._sums))
 
 
-def _aliases(access: Access, along: int) -> bool:
+def _aliases(access: LinearAccess, along: int) -> bool:
     """Whether what is loaded soon after a store looks like it, in the lowest bits of addresses."""
     distance = abs(access.strides[along]) * access.memory.itemsize
     if distance < cpu.PAGE:

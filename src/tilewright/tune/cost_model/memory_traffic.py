@@ -12,7 +12,7 @@ from typing import Final
 
 from tilewright.tune.cost_model.processor import Cache
 from tilewright.tune.feature.footprint import crowding, footprint
-from tilewright.tune.feature.nest import Access, Loop, Memory, Part, Program, Statement
+from tilewright.tune.feature.nest import LinearAccess, Loop, Memory, Part, Program, Statement
 
 FITS, OVERFLOWS = 0.6, 1.4
 """Of the size of a cache: what fits surely, and from where on nothing stays."""
@@ -34,7 +34,7 @@ class Stream:
 
     __slots__ = ("_along", "_steps", "access", "fitting", "moved", "touched", "weight")
 
-    def __init__(self, access: Access, statement: Statement, caches: int, sizes: int) -> None:
+    def __init__(self, access: LinearAccess, statement: Statement, caches: int, sizes: int) -> None:
         self.access = access
         self.weight = STORED if access.is_store else 1.0
         self.moved = [1.0] * caches

@@ -9,7 +9,7 @@ from typing import Final
 
 from tilewright.arith.quotients import Digit
 from tilewright.tir.stmt import ForKind
-from tilewright.tune.feature.nest import Access, Statement
+from tilewright.tune.feature.nest import LinearAccess, Statement
 
 COPIES: Final = 128
 """Up to how many copies of a statement the compilers of GPUs unroll its innermost loops, though
@@ -35,7 +35,7 @@ def divided(statement: Statement) -> tuple[Sequence[int], Sequence[int]]:
     return serial[: len(serial) - count], serial[len(serial) - count :]
 
 
-def copies_of(statement: Statement, access: Access | None = None) -> int:
+def copies_of(statement: Statement, access: LinearAccess | None = None) -> int:
     """How many copies of a statement stand in straight code, or of one of its accesses.
 
     What several copies access alike is loaded once.
@@ -45,7 +45,7 @@ def copies_of(statement: Statement, access: Access | None = None) -> int:
     return math.prod(levels[n].extent for n in straight if access is None or access.strides[n])
 
 
-def is_in_registers(statement: Statement, access: Access) -> bool:
+def is_in_registers(statement: Statement, access: LinearAccess) -> bool:
     """Whether it is known at compile time which element of a thread's own memory is accessed.
 
     Registers have no addresses; what is chosen when the program runs is in memory.

@@ -8,7 +8,7 @@ from math import gcd
 from typing import Final, NamedTuple
 
 from tilewright.tir.stmt import ForKind
-from tilewright.tune.feature.nest import Access, Loop, Statement
+from tilewright.tune.feature.nest import LinearAccess, Loop, Statement
 
 SECTOR: Final = 32
 """Bytes of memory that move together."""
@@ -48,7 +48,7 @@ class Threads:
     def traffic(
         self,
         statement: Statement,
-        access: Access,
+        access: LinearAccess,
         strides: Sequence[int],
         merged: Collection[int],
         warp: int,

@@ -88,7 +88,7 @@ class Memory:
         return [loop for loop in around if not loop.tag.startswith(("threadIdx", "vthread"))]
 
 
-class Access:
+class LinearAccess:
     """A load or a store.
 
     Attributes:
@@ -138,7 +138,7 @@ class Statement:
         self,
         name: str,
         loops: tuple[Loop, ...],
-        accesses: list[Access],
+        accesses: list[LinearAccess],
         operations: Operations,
         guards: tuple[Guard, ...],
         initialises: bool,

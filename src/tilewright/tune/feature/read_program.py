@@ -29,7 +29,16 @@ from tilewright.tir.stmt import (
 from tilewright.tir.transform.building.allocations import BUFFER_DIM_ALIGN
 from tilewright.tune.candidate import lifted
 from tilewright.tune.feature.index_form import Anything, IndexReader, interval
-from tilewright.tune.feature.nest import Access, Guard, Loop, Memory, Nest, Part, Program, Statement
+from tilewright.tune.feature.nest import (
+    Guard,
+    LinearAccess,
+    Loop,
+    Memory,
+    Nest,
+    Part,
+    Program,
+    Statement,
+)
 from tilewright.tune.feature.operations import Operations
 
 UNKNOWN_ITERATIONS: Final = 16
@@ -195,11 +204,11 @@ class _Reader:
         for node in walk(stmt.value):
             memory = self._by_data.get(node) if isinstance(node, Var) else None
             if memory is not None:
-                accesses.append(Access(memory, not accesses, {}))
+                accesses.append(LinearAccess(memory, not accesses, {}))
         if accesses:
             self._statement(accesses, Operations(stmt.value))
 
-    def _statement(self, accesses: list[Access], operations: Operations) -> None:
+    def _statement(self, accesses: list[LinearAccess], operations: Operations) -> None:
         for load, conditions in zip(operations.loads, operations.conditions, strict=True):
             access = self._access(load.buffer, load.indices, False)
             access.conditions = conditions
@@ -232,22 +241,24 @@ class _Reader:
             self._by_data.setdefault(buffer.data, found)
         return found
 
-    def _access(self, buffer: Buffer, indices: tuple[Expr, ...], is_store: bool) -> Access:
+    def _access(self, buffer: Buffer, indices: tuple[Expr, ...], is_store: bool) -> LinearAccess:
         view = self._views.get(buffer)
         if view is not None:
             return self._access_of_view(view, indices, is_store)
         memory = self._memory(buffer)
         terms: Terms = {}
         self._add_indices(indices, memory.strides, terms)
-        return Access(memory, is_store, nonzero(terms))
+        return LinearAccess(memory, is_store, nonzero(terms))
 
-    def _access_of_view(self, source: Any, indices: tuple[Expr, ...], is_store: bool) -> Access:
+    def _access_of_view(
+        self, source: Any, indices: tuple[Expr, ...], is_store: bool
+    ) -> LinearAccess:
         """An access of a part of a buffer that has a name of its own."""
         starts = tuple(item.min for item in source.region)
         access = self._access(source.buffer, starts, is_store)
         memory, terms = access.memory, access.terms
         self._add_indices(indices, memory.strides[len(starts) - len(indices) :], terms)
-        return Access(memory, is_store, nonzero(terms))
+        return LinearAccess(memory, is_store, nonzero(terms))
 
     def _add_indices(self, indices: Iterable[Expr], strides: Iterable[int], terms: Terms) -> None:
         for index, stride in zip(indices, strides, strict=False):

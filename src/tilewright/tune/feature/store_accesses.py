@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from tilewright.tune.feature.footprint import footprint
-from tilewright.tune.feature.nest import Access, Memory, Statement
+from tilewright.tune.feature.nest import LinearAccess, Memory, Statement
 from tilewright.tune.feature.operations import NAMES
 
 POSITIONS: Final = (
@@ -86,7 +86,7 @@ class StoreAccesses:
         for level in reversed(levels):
             inside.append(inside[-1] * level.extent)
         self.inside = inside[::-1]
-        self._groups: dict[Memory, list[Access]] = {}
+        self._groups: dict[Memory, list[LinearAccess]] = {}
         for access in statement.accesses:
             self._groups.setdefault(access.memory, []).append(access)
         self.touched = [0.0] * (self._depth + 1)
@@ -96,7 +96,7 @@ class StoreAccesses:
             for depth, amount in enumerate(found):
                 self.touched[depth] += amount
 
-    def _steps(self, access: Access) -> Iterable[tuple[int, tuple[tuple[int, int], ...]]]:
+    def _steps(self, access: LinearAccess) -> Iterable[tuple[int, tuple[tuple[int, int], ...]]]:
         """Depths, from the inside, at which an access touches more; and its strides from there."""
         steps: tuple[tuple[int, int], ...] = ()
         levels = self._statement.levels
@@ -106,7 +106,7 @@ class StoreAccesses:
                 steps = (*steps, (stride, levels[depth].extent))
                 yield depth, steps
 
-    def _unique_bytes(self, accesses: Sequence[Access]) -> list[float]:
+    def _unique_bytes(self, accesses: Sequence[LinearAccess]) -> list[float]:
         """For each depth, the different bytes that the accesses of one memory touch inside.
 
         Accesses with the same strides are taken to go to the same places.
@@ -160,7 +160,7 @@ class StoreAccesses:
             size / count, unique / count, lines / count, unique_lines / count, stride,
         ]  # fmt: skip
 
-    def _line_accesses(self, access: Access) -> float:
+    def _line_accesses(self, access: LinearAccess) -> float:
         """How often an access goes to another cache line than in the iteration before."""
         levels, itemsize = self._statement.levels, access.memory.itemsize
         executions = self.inside[0]
@@ -176,13 +176,13 @@ class StoreAccesses:
                 return executions * max(1.0, extent * distance / self._line_bytes)
         return executions
 
-    def _unique_lines(self, access: Access) -> float:
+    def _unique_lines(self, access: LinearAccess) -> float:
         steps: tuple[tuple[int, int], ...] = ()
         for _, found in self._steps(access):
             steps = found
         return footprint(steps, access.memory.itemsize, self._line_bytes).lines
 
-    def _innermost_stride(self, access: Access) -> float:
+    def _innermost_stride(self, access: LinearAccess) -> float:
         for (_, _, extent), stride in zip(
             reversed(self._statement.levels), reversed(access.strides), strict=True
         ):
@@ -191,7 +191,7 @@ class StoreAccesses:
         return 0.0
 
     def _reuse(
-        self, accesses: Sequence[Access], used_elsewhere: bool
+        self, accesses: Sequence[LinearAccess], used_elsewhere: bool
     ) -> tuple[float, float, float, float, float]:
         """Whether a loop comes back to the same elements, or other statements do; after how many
         iterations and bytes; and how often."""

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from tilewright.error import ArgumentError
 from tilewright.ir.expr import Var, const_int_value
-from tilewright.schedule_rules.accesses import Access, accesses_of
+from tilewright.schedule_rules.accesses import StridedAccess, accesses_of
 from tilewright.schedule_rules.nest import block_of, realize_of
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule, ScheduleError
@@ -98,7 +98,7 @@ def _pack(sch: Schedule, block: BlockRV, sizes: Mapping[Var, int]) -> None:
 
 
 def _layout(
-    iterators: Sequence[Var], load: Access, sizes: Mapping[Var, int], inner: Sequence[Var]
+    iterators: Sequence[Var], load: StridedAccess, sizes: Mapping[Var, int], inner: Sequence[Var]
 ) -> Callable[..., tuple[Any, ...]]:
     """From the iterators of a block to the place of what it loads: the tile, and where in it."""
 

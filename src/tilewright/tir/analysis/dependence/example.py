@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from tilewright.ir.unique_names import UniqueNames
 from tilewright.tir.analysis.dependence.relations import (
-    Footprint,
+    StatementAccesses,
     conflict_parts,
     loop_map,
 )
@@ -106,7 +106,11 @@ def shown_sizes(sizes: dict[str, int]) -> dict[str, int]:
 
 
 def conflict_example(
-    first: Statement, second: Statement, in_loops: Any, left: Footprint, right: Footprint
+    first: Statement,
+    second: Statement,
+    in_loops: Any,
+    left: StatementAccesses,
+    right: StatementAccesses,
 ) -> Example:
     """Two instances, given by their loops, that access one element.
 

@@ -30,7 +30,7 @@ from tilewright.tir.analysis.reduction import Reduction, match_reduction
 from tilewright.tir.buffer import Buffer, Range
 from tilewright.tir.expr import IterType
 
-_FOOTPRINTS: Final[LRUCache[Footprint]] = LRUCache(2048)
+_FOOTPRINTS: Final[LRUCache[StatementAccesses]] = LRUCache(2048)
 _LOOP_MAPS: Final[LRUCache[LoopMap]] = LRUCache(2048)
 
 
@@ -104,7 +104,7 @@ def _inside(
 # --- instances to elements --------------------------------------------------------------------
 
 
-class Footprint:
+class StatementAccesses:
     """What the instances of a statement read and write, and which instances there may be."""
 
     def __init__(self, statement: Statement) -> None:
@@ -115,7 +115,7 @@ class Footprint:
         self._block, self._iterators = statement.block, statement.iterators
         self._domains = statement.domains
         self._relations: dict[tuple[Buffer | None, bool], Any] = {}
-        self.conflicts: WeakKeyDictionary[Footprint, dict[frozenset[Memory], Any]]
+        self.conflicts: WeakKeyDictionary[StatementAccesses, dict[frozenset[Memory], Any]]
         self.conflicts = WeakKeyDictionary()
         """For each other footprint, what `conflict` found."""
 
@@ -173,7 +173,7 @@ class Footprint:
         return self.reduction is not None and self.reduction.is_order_free
 
 
-def footprint(statement: Statement) -> Footprint:
+def footprint(statement: Statement) -> StatementAccesses:
     """What the instances of a statement read and write."""
     known = statement.facts.get("footprint")
     if known is not None:
@@ -187,13 +187,13 @@ def footprint(statement: Statement) -> Footprint:
         tuple(map(id, around.views)),
     )
     keep = statement.stmt, around, statement.domains
-    found = _FOOTPRINTS.get(key, keep, lambda: Footprint(statement))
+    found = _FOOTPRINTS.get(key, keep, lambda: StatementAccesses(statement))
     _check_isolated(statement, found)
     statement.facts["footprint"] = found
     return found
 
 
-def _check_isolated(statement: Statement, found: Footprint) -> None:
+def _check_isolated(statement: Statement, found: StatementAccesses) -> None:
     """A block that mentions a loop variable from outside has no instances as defined here."""
     used = {name for access in found.accesses for name in access.parameters}
     for var in statement.scope:
@@ -204,7 +204,7 @@ def _check_isolated(statement: Statement, found: Footprint) -> None:
 # --- instances in conflict ----------------------------------------------------------------------
 
 
-def meet(first: Footprint, second: Footprint) -> bool:
+def meet(first: StatementAccesses, second: StatementAccesses) -> bool:
     """Whether two footprints share memory that one of them writes."""
     if not (first.writes or second.writes):
         return False
@@ -227,7 +227,9 @@ def controls(source: Statement, sink: Statement) -> bool:
     )
 
 
-def conflict(first: Footprint, second: Footprint, ignore: frozenset[Memory] = frozenset()) -> Any:
+def conflict(
+    first: StatementAccesses, second: StatementAccesses, ignore: frozenset[Memory] = frozenset()
+) -> Any:
     """Pairs of instances that access one element, one of them writing it; None if there are none.
 
     Memory in `ignore` does not count.
@@ -239,7 +241,9 @@ def conflict(first: Footprint, second: Footprint, ignore: frozenset[Memory] = fr
     return known[ignore]
 
 
-def _make_conflict(first: Footprint, second: Footprint, ignore: frozenset[Memory]) -> Any:
+def _make_conflict(
+    first: StatementAccesses, second: StatementAccesses, ignore: frozenset[Memory]
+) -> Any:
     found: Any = None
     done: set[Any] = set()
     for part in conflict_parts(first, second):
@@ -271,7 +275,7 @@ class Part(NamedTuple):
     make: Callable[[], Any]
 
 
-def conflict_parts(first: Footprint, second: Footprint) -> Iterable[Part]:
+def conflict_parts(first: StatementAccesses, second: StatementAccesses) -> Iterable[Part]:
     """The ways in which instances of two statements access the same element."""
     for a, b in dict.fromkeys(_pairs(first, second)):
         buffers, writes = (a[1], b[1]), (a[2], b[2])
@@ -291,7 +295,7 @@ def conflict_parts(first: Footprint, second: Footprint) -> Iterable[Part]:
 _Kind = tuple[Memory, "Buffer | None", bool]
 
 
-def _pairs(first: Footprint, second: Footprint) -> Iterable[tuple[_Kind, _Kind]]:
+def _pairs(first: StatementAccesses, second: StatementAccesses) -> Iterable[tuple[_Kind, _Kind]]:
     for a in first.accesses:
         for b in second.accesses:
             same = a.memory is b.memory or a.memory is ANYTHING or b.memory is ANYTHING
@@ -299,16 +303,16 @@ def _pairs(first: Footprint, second: Footprint) -> Iterable[tuple[_Kind, _Kind]]
                 yield a[:3], b[:3]
 
 
-def _texts(side: Footprint, buffer: Buffer, is_write: bool) -> Iterable[str]:
+def _texts(side: StatementAccesses, buffer: Buffer, is_write: bool) -> Iterable[str]:
     return (a.relation for a in side.accesses if a.buffer is buffer and a.is_write is is_write)
 
 
-def _everything(first: Footprint, second: Footprint) -> Any:
+def _everything(first: StatementAccesses, second: StatementAccesses) -> Any:
     return isl().Map.from_domain_and_range(first.domain, second.domain)
 
 
 def _same_element(
-    first: Footprint, second: Footprint, buffer: Buffer, writes: tuple[bool, bool]
+    first: StatementAccesses, second: StatementAccesses, buffer: Buffer, writes: tuple[bool, bool]
 ) -> Any:
     left = first.relation(buffer, writes[0])
     return left.apply_range(second.relation(buffer, writes[1]).reverse())

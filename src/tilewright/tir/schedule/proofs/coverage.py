@@ -129,7 +129,7 @@ def exact_box(
 ) -> Box | None:
     """`accessed_box` if all of it is accessed; None where that is not known."""
     realize = access.realize
-    around = _between(tree, realize, _Surroundings(access.region.buffer), place)
+    around = _between(tree, realize, _Context(access.region.buffer), place)
     if around is None:
         return None
     inside = around.within(realize)
@@ -149,17 +149,17 @@ def images_written(
 
     A block that uses the pointer of the buffer is taken to write what it says that it writes.
     """
-    around = _between(tree, realize, _Surroundings(buffer), place)
+    around = _between(tree, realize, _Context(buffer), place)
     if around is not None:
         yield from _images(realize, around)
     if place is tree.scope(realize) and runs_whole_domain(tree, realize):
         # Whatever the loops are that run them, all instances are run.
         iterators = realize.block.iter_vars
         domains = {item.var: item.dom for item in iterators if item.dom is not None}
-        yield from _block_images(realize.block, _Surroundings(buffer, loops=domains))
+        yield from _block_images(realize.block, _Context(buffer, loops=domains))
 
 
-class _Surroundings(NamedTuple):
+class _Context(NamedTuple):
     """What is known about the statements around a store.
 
     Attributes:
@@ -176,7 +176,7 @@ class _Surroundings(NamedTuple):
     conditions: tuple[Expr, ...] = ()
     views: Mapping[Buffer, BufferRegion] = MappingProxyType({})
 
-    def within(self, stmt: Stmt) -> _Surroundings | None:
+    def within(self, stmt: Stmt) -> _Context | None:
         """The same for the body of `stmt`; None if it may not run, or not on the same buffer."""
         if isinstance(stmt, For):
             low, extent = (substitute(end, self.values) for end in (stmt.min, stmt.extent))
@@ -205,10 +205,10 @@ class _Surroundings(NamedTuple):
 
 
 def _between(
-    tree: FunctionTree, realize: BlockRealize, outside: _Surroundings, place: For | BlockRealize
-) -> _Surroundings | None:
+    tree: FunctionTree, realize: BlockRealize, outside: _Context, place: For | BlockRealize
+) -> _Context | None:
     """What is around a block inside of `place`; None if the block may not run."""
-    around: _Surroundings | None = outside
+    around: _Context | None = outside
     loops: dict[Var, Range] = {}
     for stmt in tree.between(place, realize):
         if isinstance(stmt, For) and around is not None and not around.values:
@@ -222,7 +222,7 @@ def _between(
     return around
 
 
-def _images(stmt: Stmt, around: _Surroundings) -> Iterator[Image]:
+def _images(stmt: Stmt, around: _Context) -> Iterator[Image]:
     """Images of the stores in `stmt` that no branch guards."""
     if isinstance(stmt, SeqStmt):
         for item in stmt.seq:
@@ -244,7 +244,7 @@ def _images(stmt: Stmt, around: _Surroundings) -> Iterator[Image]:
             yield Image(tuple(ranges), around.loops, around.conditions)
 
 
-def _block_images(block: Block, around: _Surroundings) -> Iterator[Image]:
+def _block_images(block: Block, around: _Context) -> Iterator[Image]:
     inside = around.within(block)
     if inside is None:
         return
