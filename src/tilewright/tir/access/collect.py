@@ -101,8 +101,11 @@ def collect_accesses(
         is_plain: whether the indices of an access are known to access nothing, so that there is no
             need to look at them.
     """
-    collector = _Collector(root, around, enter_blocks, is_plain)
+    collector = _Collector(around, enter_blocks, is_plain)
     collector.visit(root)
+    if collector.has_return:  # which is rare, and to be known before the walk
+        collector = _Collector(around, enter_blocks, is_plain, has_return=True)
+        collector.visit(root)
     return collector.summary
 
 
@@ -122,15 +125,16 @@ def start_conditions(iterators: tuple[IterVar, ...]) -> tuple[Condition, ...]:
 class _Collector(Visitor):
     def __init__(
         self,
-        root: Node,
         around: Surroundings,
         enter_blocks: bool,
         is_plain: Callable[[BufferLoad | BufferStore], bool] | None,
+        *,
+        has_return: bool = False,
     ) -> None:
         self.summary = AccessSummary([], set(), set(), {}, [], [], [])
+        self.has_return = has_return
         self._around = around
         self._enter_blocks, self._is_plain = enter_blocks, is_plain
-        self._returns = _may_return(root)
         self._by_warp = False
         self._store: BufferStore | None = None
 
@@ -178,7 +182,7 @@ class _Collector(Visitor):
         self.visit(loop.min)
         self.visit(loop.extent)
         self.summary.bound.add(loop.loop_var)
-        is_certain = not (self._returns and _may_return(loop.body))
+        is_certain = not (self.has_return and _may_return(loop.body))
         self._visit_inside(loop, loop.body, is_certain=is_certain)
 
     def While(self, loop: While) -> None:
@@ -204,7 +208,7 @@ class _Collector(Visitor):
             if assumed is not None:
                 conditions = (*self._around.conditions, Condition(assumed))
                 self._around = self._around._replace(conditions=conditions)
-            if self._returns and _may_return(item):
+            if self.has_return and _may_return(item):
                 self._around = self._around._replace(is_certain=False)
         self._around = outer
 
@@ -341,6 +345,11 @@ class _Collector(Visitor):
         self.visit_children(call)
         self.summary.calls.append(call)
 
+    def _return(self, call: Call) -> None:
+        self.has_return = True
+        self.summary.calls.append(call)
+        self.visit_children(call)
+
     def _hint(self, call: Call) -> None:
         """It names places, but accesses nothing."""
 
@@ -351,6 +360,7 @@ _CALLS = {
     "tir.tvm_access_ptr": _Collector._access_pointer,
     "tir.atomic_add": _Collector._atomic_addition,
     "tir.ptx_ldmatrix": _Collector._loaded_matrices,
+    "tir.ret": _Collector._return,
     "tir.prefetch_address": _Collector._hint,
 }
 

@@ -25,7 +25,7 @@ from tilewright.ir.expr import (
 from tilewright.ir.node import Node
 from tilewright.ir.op import CallEffectKind, Op
 from tilewright.ir.rewrite import walk
-from tilewright.tir.access import Access, collect_accesses
+from tilewright.tir.access import Surroundings, collect_accesses
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.stmt import BufferStore, For, Stmt
 from tilewright.tir.substitute import variables_of
@@ -223,17 +223,19 @@ class LoopSummary(NamedTuple):
 def summarize(body: Stmt, references: MemoryReferences) -> LoopSummary:
     """The accesses that one execution of `body` makes."""
     found = collect_accesses(body, is_plain=lambda node: not references(node).loads)
-    accesses = [
-        (references(access.node), _when(access))
-        for access in found.accesses
-        if isinstance(access.node, (BufferLoad, BufferStore))
-    ]
+    whens: dict[int, When] = {}
+    accesses: list[tuple[MemoryReference, When]] = []
+    for access in found.accesses:
+        node, around = access.node, access.around
+        if id(around) not in whens:
+            whens[id(around)] = _when(around)
+        if isinstance(node, (BufferLoad, BufferStore)):
+            accesses.append((references(node), whens[id(around)]))
     opaque = any(map(is_opaque, found.calls))
     return LoopSummary(accesses, found.bound, found.allocated, opaque)
 
 
-def _when(access: Access) -> When:
-    around = access.around
+def _when(around: Surroundings) -> When:
     conditions = [condition for condition in around.conditions if condition.skips]
     if not around.is_certain or not all(map(_has_iterations, around.loops)):
         return None
