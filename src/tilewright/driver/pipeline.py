@@ -140,9 +140,15 @@ def _has_tensor_cores(device: Target | None) -> bool:
 
 def _reductions(device: Target) -> list[Pass]:
     """What threads add up together."""
-    from tilewright.tir.transform.device.passes import LowerCrossThreadReduction
+    from tilewright.tir.transform.device.passes import (
+        LowerCrossThreadReduction,
+        VerifyInstanceMemory,
+    )
 
-    return [LowerCrossThreadReduction(accelerator_of(device).lanes)]  # blocks say what they reduce
+    return [
+        VerifyInstanceMemory(),  # blocks say whose memory is whose
+        LowerCrossThreadReduction(accelerator_of(device).lanes),  # blocks say what they reduce
+    ]
 
 
 def _kernels(device: Target) -> list[Pass]:

@@ -10,7 +10,7 @@ from tilewright.ir.expr import Expr, Let, Var
 from tilewright.tir.access import Access
 from tilewright.tir.analysis.dependence.affine import Affine
 from tilewright.tir.analysis.dependence.solver import read_set
-from tilewright.tir.stmt import For, LetStmt
+from tilewright.tir.stmt import BlockRealize, For, LetStmt
 
 
 class Dimension(NamedTuple):
@@ -53,6 +53,9 @@ class AccessSide:
                 scope[node.loop_var] = node
             elif isinstance(node, (LetStmt, Let)):
                 scope[node.var] = node.value
+            elif isinstance(node, BlockRealize):
+                iterators = (item.var for item in node.block.iter_vars)
+                scope.update(zip(iterators, node.iter_values, strict=True))
         affine = Affine(scope)
         elements = [affine.text(index) for index in access.indices]
         constraints = [

@@ -15,6 +15,7 @@ from tilewright.tir.transform.device.async_copies import inject_async_copies
 from tilewright.tir.transform.device.barriers import insert_barriers
 from tilewright.tir.transform.device.cross_thread_reduction import lower_cross_thread_reduction
 from tilewright.tir.transform.device.fragments import lower_fragments
+from tilewright.tir.transform.device.instance_memory import refuse_shared_instances
 from tilewright.tir.transform.device.large_memory import move_large_memory
 from tilewright.tir.transform.device.lower_warp_memory import lower_warp_memory
 from tilewright.tir.transform.device.split_kernels import split_kernels
@@ -34,6 +35,9 @@ UnifyThreadBinding = pass_of(
 )
 InjectVirtualThread = pass_of(
     "InjectVirtualThread", inject_virtual_threads, necessary="a device has no virtual threads"
+)
+VerifyInstanceMemory = pass_of(
+    "VerifyInstanceMemory", refuse_shared_instances, necessary="threads share shared memory"
 )
 VectorizeKernels = pass_of("VectorizeKernels", vectorize_kernels, opt_level=1)
 InjectPTXAsyncCopy = pass_of("InjectPTXAsyncCopy", inject_async_copies)
