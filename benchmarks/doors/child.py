@@ -29,6 +29,7 @@ from benchmarks.harness.child import (
     runs_on_more_threads,
     summary,
 )
+from benchmarks.harness.request import TimingRequest
 from benchmarks.harness.timing import interleave
 from benchmarks.suite.work import Call
 from tilewright import te
@@ -38,30 +39,17 @@ AGAIN: Final = "the same, built again"
 """The control: what its ratio is off from 1 is noise."""
 
 
-@dataclass(frozen=True)
-class Request:
+@dataclass(frozen=True, kw_only=True)
+class Request(TimingRequest):
     """What the child is to measure.
 
     Attributes:
         workload: the name of a workload.
         trials: of each front door.
-        threads: on how many.
-        rounds: how often everything is timed.
-        batch_seconds: how long short calls are repeated for.
-        limit: seconds after which no further round begins.
-        output: the file to append to.
     """
 
     workload: str
     trials: int
-    threads: int
-    rounds: int
-    batch_seconds: float
-    limit: float
-    output: str = ""
-
-    def to_json(self) -> str:
-        return json.dumps(asdict(self))
 
 
 @dataclass

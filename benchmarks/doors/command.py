@@ -82,10 +82,13 @@ def measure(name: str, options: argparse.Namespace) -> list[Row]:
     """The rows of a workload."""
     quick = options.quick
     request = Request(
-        name, options.trials or (TRIALS_QUICK if quick else TRIALS), options.threads,
-        options.rounds or (ROUNDS_QUICK if quick else ROUNDS), BATCH_QUICK if quick else BATCH,
-        LIMIT_QUICK if quick else LIMIT,
-    )  # fmt: skip
+        workload=name,
+        trials=options.trials or (TRIALS_QUICK if quick else TRIALS),
+        threads=options.threads,
+        rounds=options.rounds or (ROUNDS_QUICK if quick else ROUNDS),
+        batch_seconds=BATCH_QUICK if quick else BATCH,
+        limit=LIMIT_QUICK if quick else LIMIT,
+    )
     texts, problem = run_child(CHILD, request, options.seconds)
     return [Row(**json.loads(text)) for text in texts] or [Row(DEFAULT, problem=problem)]
 

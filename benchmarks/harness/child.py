@@ -10,7 +10,7 @@ import json
 import os
 import sys
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -18,6 +18,7 @@ import numpy as np
 from benchmarks.harness import ours, tvm_peer
 from benchmarks.harness.record import Record
 from benchmarks.harness.registry import Entry, entries
+from benchmarks.harness.request import TimingRequest
 from benchmarks.harness.sides import Readiness, measure_sides, serve, sides
 from benchmarks.harness.timing import Sample, find_pace, interleave, wait_for_other_threads
 from benchmarks.suite.work import Call, Work
@@ -36,36 +37,23 @@ PEER_ERROR: Final = 1e-3
 """A peer that differs from the reference by more computes something else."""
 
 
-@dataclass(frozen=True)
-class Request:
+@dataclass(frozen=True, kw_only=True)
+class Request(TimingRequest):
     """What the child is to measure.
 
     Attributes:
         work: the name of a work.
         peer: one of its peers, or `ONE_THREAD`.
-        threads: on how many.
         schedules: of `ours.schedules`.
-        rounds: how often everything is timed.
-        batch_seconds: how long short calls are repeated for.
-        limit: seconds after which no further round begins.
-        output: the file to append to.
         tuned: the folder with what tuning found.
         side: `OURS` or `THEIRS` in a process that is one side only; else empty.
     """
 
     work: str
     peer: str
-    threads: int
     schedules: tuple[str, ...]
-    rounds: int
-    batch_seconds: float
-    limit: float
-    output: str
     tuned: str = ""
     side: str = ""
-
-    def to_json(self) -> str:
-        return json.dumps(asdict(self))
 
     @staticmethod
     def from_json(text: str) -> Request:

@@ -137,12 +137,14 @@ def request(
     """What a child is to measure."""
     quick = options.quick
     return Request(
-        entry.work.name, peer, threads, tuple(schedules),
+        work=entry.work.name,
+        peer=peer,
+        threads=threads,
+        schedules=tuple(schedules),
         rounds=options.rounds or (ROUNDS_QUICK if quick else ROUNDS),
         batch_seconds=BATCH_QUICK if quick else BATCH,
         limit=LIMIT_QUICK if quick else LIMIT,
-        output="",
-    )  # fmt: skip
+    )
 
 
 def thread_counts(text: str) -> list[int]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -16,36 +16,24 @@ import numpy as np
 from benchmarks.harness import threads
 from benchmarks.harness.child import WRONG, runs_on_more_threads, summary
 from benchmarks.harness.record import Record
+from benchmarks.harness.request import TimingRequest
 from benchmarks.harness.timing import interleave
 from benchmarks.models.peers import PEERS
 from benchmarks.models.works import MODELS, Model
 from benchmarks.suite.work import Call
 
 
-@dataclass(frozen=True)
-class Request:
+@dataclass(frozen=True, kw_only=True)
+class Request(TimingRequest):
     """What the child is to measure.
 
     Attributes:
         model: the name of a model.
         peer: one of `PEERS`.
-        threads: on how many.
-        rounds: how often both are timed.
-        batch_seconds: how long short calls are repeated for.
-        limit: seconds after which no further round begins.
-        output: the file to write.
     """
 
     model: str
     peer: str
-    threads: int
-    rounds: int
-    batch_seconds: float
-    limit: float
-    output: str = ""
-
-    def to_json(self) -> str:
-        return json.dumps(asdict(self))
 
 
 def main() -> None:

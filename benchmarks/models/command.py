@@ -82,9 +82,13 @@ def measure_pair(model: Model, peer: str, options: argparse.Namespace) -> Record
     """The record of one model beside one peer, which share a process of their own."""
     quick = options.quick
     request = Request(
-        model.name, peer, options.threads, ROUNDS_QUICK if quick else ROUNDS,
-        BATCH_QUICK if quick else BATCH, LIMIT_QUICK if quick else LIMIT,
-    )  # fmt: skip
+        model=model.name,
+        peer=peer,
+        threads=options.threads,
+        rounds=ROUNDS_QUICK if quick else ROUNDS,
+        batch_seconds=BATCH_QUICK if quick else BATCH,
+        limit=LIMIT_QUICK if quick else LIMIT,
+    )
     texts, problem = run_child(CHILD, request, TIME_LIMIT)
     if texts:
         return Record.from_dictionary(json.loads(texts[0]))

@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final
 
+import numpy as np
+
 from benchmarks.harness import threads
 from benchmarks.suite.work import Call
 
@@ -26,9 +28,13 @@ def compiled(model: Any, inputs: Sequence[Any]) -> Call:
 
 def onnx(model: Any, inputs: Sequence[Any]) -> Call:
     """onnxruntime with all its optimisations; inputs and outputs are bound to memory once."""
-    session = onnx_session(onnx_model(model, inputs))
-    names = [parameter.name for parameter in session.get_inputs()]
-    fed = {name: tensor.numpy() for name, tensor in zip(names, inputs, strict=True)}
+    return bound_call(onnx_model(model, inputs), [tensor.numpy() for tensor in inputs])
+
+
+def bound_call(model: str | bytes, inputs: Sequence[np.ndarray]) -> Call:
+    """A call of a model, the name of a file or what is in one, which returns its outputs."""
+    session = onnx_session(model)
+    fed = {put.name: array for put, array in zip(session.get_inputs(), inputs, strict=True)}
     outputs = session.run(None, fed)
     binding = session.io_binding()
     for name, array in fed.items():

@@ -17,9 +17,8 @@ import numpy as np
 
 from benchmarks.harness.timing import interleave
 from benchmarks.models.costs import largest_memory
-from benchmarks.models.peers import onnx_session
+from benchmarks.models.peers import bound_call, onnx_session
 from benchmarks.onnx_models.files import steps_of
-from benchmarks.suite.work import Call
 
 BATCH_SECONDS: Final = 0.01
 
@@ -43,7 +42,8 @@ def measuring(path: Path, rounds: str, limit: str, products: str) -> dict[str, A
     main = relax.VirtualMachine(executable, tvm.cpu())["main"]
     figures: dict[str, Any] = {"compiling": time.perf_counter() - begin}
     executable.export_library(path.with_suffix(".so"))
-    call, theirs = _bound(path, inputs)
+    call = bound_call(str(path), inputs)
+    theirs = call()
     ours = main(*map(nd.array, inputs))
     several = ours if isinstance(ours, (tuple, list)) else [ours]
     call()
@@ -65,24 +65,6 @@ def measuring(path: Path, rounds: str, limit: str, products: str) -> dict[str, A
 def _inputs(path: Path) -> list[np.ndarray]:
     with np.load(path.with_name("inputs.npz")) as arrays:
         return [arrays[name] for name in arrays.files]
-
-
-def _bound(path: Path, inputs: list[np.ndarray]) -> tuple[Call, list[np.ndarray]]:
-    """A call of onnxruntime, whose inputs and results are bound to memory, and the results."""
-    session = onnx_session(str(path))
-    fed = {put.name: array for put, array in zip(session.get_inputs(), inputs, strict=True)}
-    results = session.run(None, fed)
-    binding = session.io_binding()
-    for name, array in fed.items():
-        binding.bind_cpu_input(name, array)
-    for info, array in zip(session.get_outputs(), results, strict=True):
-        binding.bind_output(info.name, "cpu", 0, array.dtype, array.shape, array.ctypes.data)
-
-    def call() -> Any:
-        session.run_with_iobinding(binding)
-        return results
-
-    return call, results
 
 
 def running(path: Path) -> dict[str, Any]:

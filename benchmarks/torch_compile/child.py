@@ -13,13 +13,14 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
 from benchmarks.harness import threads
 from benchmarks.harness.child import WRONG, relative_error, runs_on_more_threads, summary
 from benchmarks.harness.record import Record
+from benchmarks.harness.request import TimingRequest
 from benchmarks.harness.timing import interleave
 from benchmarks.suite.work import Call
 from benchmarks.torch_compile.zoo import ENTRIES, Work
@@ -30,30 +31,17 @@ TOLERANCE: Final = 1e-4
 EAGER, INDUCTOR = "eager", "inductor"
 
 
-@dataclass(frozen=True)
-class Request:
+@dataclass(frozen=True, kw_only=True)
+class Request(TimingRequest):
     """What the child is to measure.
 
     Attributes:
         model: the title of a model.
         peers: some of ``"eager"`` and ``"inductor"``.
-        threads: on how many.
-        rounds: how often all are timed.
-        batch_seconds: how long short calls are repeated for.
-        limit: seconds after which no further round begins.
-        output: the file to write.
     """
 
     model: str
     peers: tuple[str, ...]
-    threads: int
-    rounds: int
-    batch_seconds: float
-    limit: float
-    output: str = ""
-
-    def to_json(self) -> str:
-        return json.dumps(asdict(self))
 
 
 @dataclass

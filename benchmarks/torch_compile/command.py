@@ -98,9 +98,13 @@ def measure(entry: Entry, options: argparse.Namespace) -> Outcome:
     """The outcome of one model, in a process of its own."""
     quick = options.quick
     request = Request(
-        entry.title, tuple(options.peers), options.threads, ROUNDS_QUICK if quick else ROUNDS,
-        BATCH_QUICK if quick else BATCH, LIMIT_QUICK if quick else LIMIT,
-    )  # fmt: skip
+        model=entry.title,
+        peers=tuple(options.peers),
+        threads=options.threads,
+        rounds=ROUNDS_QUICK if quick else ROUNDS,
+        batch_seconds=BATCH_QUICK if quick else BATCH,
+        limit=LIMIT_QUICK if quick else LIMIT,
+    )
     texts, problem = run_child(CHILD, request, TIME_LIMIT)
     if texts:
         return Outcome.from_dictionary(json.loads(texts[0]))

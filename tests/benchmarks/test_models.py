@@ -16,7 +16,7 @@ from benchmarks.models.costs import MODELS, WORKERS
 
 MLP = next(model for model in MODELS if model.name.startswith("MLP"))
 pytestmark = pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
-REQUEST = Request(MLP.name, "torch", 1, 3, 0.001, 5.0)
+REQUEST = Request(model=MLP.name, peer="torch", threads=1, rounds=3, batch_seconds=0.001, limit=5.0)
 
 
 def test_a_model_beside_a_peer(tmp_path):

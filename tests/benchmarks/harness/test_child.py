@@ -14,7 +14,15 @@ import tilewright as tvm
 from benchmarks.harness import child, pairs
 from tilewright import te
 
-REQUEST = Request("sum", "numpy", 1, ("hand", "default"), 3, 1e-4, 1.0, "")
+
+def request_of(peer, threads, schedules):
+    return Request(
+        work="sum", peer=peer, threads=threads, schedules=schedules,
+        rounds=3, batch_seconds=1e-4, limit=1.0,
+    )  # fmt: skip
+
+
+REQUEST = request_of("numpy", 1, ("hand", "default"))
 
 
 def program():
@@ -42,7 +50,7 @@ def work(**changes):
 
 
 def measured(the_work, peer="numpy", schedule="hand", threads=1):
-    request = Request("sum", peer, threads, (schedule,), 3, 1e-4, 1.0, "")
+    request = request_of(peer, threads, (schedule,))
     record = empty_record(Entry("family", the_work), request, schedule)
     inputs = the_work.inputs(np.random.default_rng(0))
     reference = the_work.reference(*(x.astype("float64") for x in inputs))
@@ -114,7 +122,7 @@ def test_aims():
     the_work = work(aim=1.5, default_aim=0.5, against=("numpy",), scaling=1.8)
 
     def aim(peer, schedule, threads):
-        request = Request("sum", peer, threads, (schedule,), 3, 1e-4, 1.0, "")
+        request = request_of(peer, threads, (schedule,))
         return child.aim_of(the_work, request, schedule)
 
     assert aim("numpy", "hand", 1) == 1.5
