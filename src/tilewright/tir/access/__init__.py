@@ -9,13 +9,9 @@ from tilewright.tir.access.access import (
     Surroundings,
     iterations_of,
 )
-from tilewright.tir.access.collect import (
-    ANYWHERE,
-    AccessSummary,
-    assumed_condition,
-    collect_accesses,
-    start_conditions,
-)
+from tilewright.tir.access.collect import ANYWHERE, collect_accesses
+from tilewright.tir.access.conditions import assumed_condition, start_conditions
+from tilewright.tir.access.summary import AccessSummary
 
 __all__ = [
     "ANYWHERE",

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final
 
 from tilewright.ir.expr import And, Call, Expr, Let, Or, Select, Var
 from tilewright.ir.node import Node
@@ -17,8 +16,10 @@ from tilewright.tir.access.access import (
     Definition,
     Surroundings,
 )
-from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, decl_buffer
-from tilewright.tir.expr import IterType, IterVar
+from tilewright.tir.access.conditions import assumed_condition, may_return, start_conditions
+from tilewright.tir.access.summary import AccessSummary, PointerUse
+from tilewright.tir.buffer import Buffer, BufferLoad, decl_buffer
+from tilewright.tir.expr import IterVar
 from tilewright.tir.stmt import (
     Allocate,
     AllocateConst,
@@ -29,7 +30,6 @@ from tilewright.tir.stmt import (
     BufferRealize,
     BufferStore,
     DeclBuffer,
-    Evaluate,
     For,
     IfThenElse,
     LetStmt,
@@ -39,46 +39,6 @@ from tilewright.tir.stmt import (
 )
 from tilewright.tir.substitute import substitute
 from tilewright.tir.tile_operations import tile_operation_of
-
-
-class PointerUse(NamedTuple):
-    """A pointer that is used by other means than loads and stores.
-
-    Attributes:
-        pointer: the pointer.
-        may_write: whether its memory may be written.
-        around: what is around the use.
-        is_named: whether it gets another name by a definition.
-    """
-
-    pointer: Var
-    may_write: bool
-    around: Surroundings
-    is_named: bool = False
-
-
-class AccessSummary(NamedTuple):
-    """What a piece of a program does with memory.
-
-    Attributes:
-        accesses: loads, stores and the like, in the order of the program; a load comes before those
-            of its indices, a store after all loads.
-        bound: variables that loops and definitions in it bind.
-        allocated: memory that it allocates.
-        views: buffers on parts of others.
-        calls: what may access memory by other means, such as functions of other languages.
-        pointers: uses of pointers.
-        blocks: instances of blocks, and what is around them.
-    """
-
-    accesses: list[Access]
-    bound: set[Var]
-    allocated: set[Var]
-    views: dict[Buffer, BufferRegion]
-    calls: list[Call]
-    pointers: list[PointerUse]
-    blocks: list[tuple[BlockRealize, Surroundings]]
-
 
 ANYWHERE: Final = Surroundings()
 """A place of which nothing is known."""
@@ -107,19 +67,6 @@ def collect_accesses(
         collector = _Collector(around, enter_blocks, is_plain, has_return=True)
         collector.visit(root)
     return collector.summary
-
-
-@functools.lru_cache(maxsize=4096)
-def start_conditions(iterators: tuple[IterVar, ...]) -> tuple[Condition, ...]:
-    """That all reduction iterators are at the start of their domains, as `init` needs.
-
-    The result is the same object again for the same iterators.
-    """
-    return tuple(
-        Condition(item.var.equal(item.dom.min))
-        for item in iterators
-        if item.iter_type is IterType.COMM_REDUCE and item.dom is not None
-    )
 
 
 class _Collector(Visitor):
@@ -182,7 +129,7 @@ class _Collector(Visitor):
         self.visit(loop.min)
         self.visit(loop.extent)
         self.summary.bound.add(loop.loop_var)
-        is_certain = not (self.has_return and _may_return(loop.body))
+        is_certain = not (self.has_return and may_return(loop.body))
         self._visit_inside(loop, loop.body, is_certain=is_certain)
 
     def While(self, loop: While) -> None:
@@ -208,7 +155,7 @@ class _Collector(Visitor):
             if assumed is not None:
                 conditions = (*self._around.conditions, Condition(assumed))
                 self._around = self._around._replace(conditions=conditions)
-            if self.has_return and _may_return(item):
+            if self.has_return and may_return(item):
                 self._around = self._around._replace(is_certain=False)
         self._around = outer
 
@@ -363,21 +310,3 @@ _CALLS = {
     "tir.ret": _Collector._return,
     "tir.prefetch_address": _Collector._hint,
 }
-
-
-def assumed_condition(stmt: Node) -> Expr | None:
-    """What holds after a `T.assume`; None for any other statement."""
-    if not isinstance(stmt, Evaluate) or not isinstance(stmt.value, Call):
-        return None
-    call = stmt.value
-    return call.args[0] if getattr(call.op, "name", "") == "tir.assume" else None
-
-
-def _may_return(stmt: Node) -> bool:
-    """Whether the function may return in a statement."""
-    if isinstance(stmt, BufferStore):
-        return False
-    if isinstance(stmt, Evaluate):
-        value = stmt.value
-        return isinstance(value, Call) and getattr(value.op, "name", "") == "tir.ret"
-    return any(_may_return(item) for item in stmt.children() if not isinstance(item, Expr))
