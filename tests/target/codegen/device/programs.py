@@ -249,6 +249,25 @@ def rows_exchanged_in_some_iterations() -> Program:
 
 
 @program
+def blocks_that_the_first_launch_lacks() -> Program:
+    """A part of a kernel has no block to run it, and the other part one."""
+
+    @T.prim_func
+    def blocks_that_the_first_launch_lacks(
+        A: T.Buffer((3, 4), "float32"),
+        B: T.Buffer((3, 4), "float32"),
+        C: T.Buffer((3, 3, 4), "float32"),
+    ):
+        for i in range(3):
+            for x in T.thread_binding(4, thread="threadIdx.x"):
+                for z in T.thread_binding(i, thread="blockIdx.z"):
+                    C[i, z, x] = A[z, x]
+                B[i, x] = A[i, 3 - x]
+
+    return Program(blocks_that_the_first_launch_lacks.with_attr("tir.noalias", True))
+
+
+@program
 def sums_of_some_loops() -> Program:
     """Sums to which some iterations of the loop around add nothing."""
 

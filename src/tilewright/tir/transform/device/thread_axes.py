@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from tilewright.ir.arithmetic import logical_and
+from tilewright.ir.arithmetic import logical_and, maximum
 from tilewright.ir.convert import as_expr, const
 from tilewright.ir.dtype import INT32
 from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
@@ -209,6 +209,8 @@ def axes_of(kernel: For) -> Iterator[Axis]:
         longest = bound[0].extent
         for loop in bound[1:]:
             longest = _longer(longest, bound[0], loop)
+        if not (isinstance(longest, IntImm) and longest.value > 0) and _acts_outside(kernel, tag):
+            longest = maximum(longest, const(1, longest.dtype))  # or what is outside never ran
         if works_on_tiles and tag == "threadIdx.x" and not is_const_int(longest, WARP):
             raise KernelError(
                 f"loop {bound[0].loop_var.name} over threadIdx.x has {longest} iterations, but "
@@ -228,6 +230,15 @@ def axes_of(kernel: For) -> Iterator[Axis]:
         yield Axis(tag, bound[0].loop_var, longest)
     if works_on_tiles and "threadIdx.x" not in loops:
         yield Axis("threadIdx.x", Var("lane", INT32), const(WARP))
+
+
+def _acts_outside(stmt: Stmt, tag: str) -> bool:
+    """Whether a statement does something outside of loops over an axis."""
+    if isinstance(stmt, For) and is_bound(stmt) and tag_of(stmt) == tag:
+        return False
+    if isinstance(stmt, (BufferStore, Evaluate)):
+        return True
+    return any(_acts_outside(part, tag) for part in stmt.children() if isinstance(part, Stmt))
 
 
 def _longer(longest: Expr, first: For, loop: For) -> Expr:
