@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from tilewright.ir.expr import Call, Expr, Let, Var
-from tilewright.ir.node import Node
 from tilewright.tir.access import Iteration, Surroundings, iterations_of
 from tilewright.tir.analysis.dependence.affine import Affine
 from tilewright.tir.analysis.dependence.example import sample_point, shown_sizes
@@ -142,9 +141,14 @@ class _Question:
         self.conditions.append(f"{low} <= {name} < {low} + {extent}")
 
     def _mentions_data(self, condition: Any) -> bool:
+        """Whether a condition depends on what is in memory, or on what a call gives."""
         if condition in self.values:
             return self._mentions_data(self.values[condition])
-        return _mentions_data(condition) or any(map(self._mentions_data, condition.children()))
+        if isinstance(condition, BufferLoad):
+            return True
+        if isinstance(condition, Call) and getattr(condition.op, "name", "") not in _PURE:
+            return True
+        return any(map(self._mentions_data, condition.children()))
 
     def text(self, expr: Expr) -> str | None:
         """An expression; None if it is not affine."""
@@ -221,15 +225,6 @@ def _answer(
 def _read(affine: Affine, points: str) -> Any:
     parameters = f"[{', '.join(affine.parameters)}] -> " if affine.parameters else ""
     return read_set(f"{parameters}{{ {points} }}")
-
-
-def _mentions_data(condition: Node) -> bool:
-    """Whether a condition depends on what is in memory, or on what a call gives."""
-    if isinstance(condition, BufferLoad):
-        return True
-    if isinstance(condition, Call) and getattr(condition.op, "name", "") not in _PURE:
-        return True
-    return any(map(_mentions_data, condition.children()))
 
 
 _PURE: Final = ("tir.likely", "tir.if_then_else")

@@ -10,7 +10,7 @@ exp(C[i])``).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from tilewright.ir.expr import Call, Expr, IntImm, Var, is_const_int
@@ -18,10 +18,11 @@ from tilewright.ir.node import Node
 from tilewright.tir.access import collect_accesses
 from tilewright.tir.buffer import Buffer, BufferLoad, storage_scope
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.stmt import Allocate, AttrStmt, BufferStore, For, ForKind, SeqStmt, Stmt
+from tilewright.tir.stmt import Allocate, AttrStmt, BufferStore, For, SeqStmt, Stmt
 from tilewright.tir.substitute import BufferRewriter
 from tilewright.tir.transform.analysis.affine import affine
 from tilewright.tir.transform.analysis.ranges import Ranges
+from tilewright.tir.transform.device.thread_axes import is_bound
 from tilewright.tir.transform.hoist_init import is_injective
 
 NAMING: Final = ("software_prefetch", "nontemporal_stores")
@@ -189,7 +190,7 @@ def _works_in_place(stmt: Stmt, old: Allocate, new: Allocate, ranges: Ranges) ->
     instance accesses."""
     pointers = (old.buffer_var, new.buffer_var)
     accesses = [a for a in collect_accesses(stmt).accesses if a.memory in pointers]
-    if not all(a.around.is_certain and _are_in_order(a.around.loops) for a in accesses):
+    if any(not a.around.is_certain or any(map(is_bound, a.around.loops)) for a in accesses):
         return False
     stores = [access for access in accesses if access.is_write]
     if len(stores) != 1 or stores[0].memory is not new.buffer_var:
@@ -209,11 +210,6 @@ def _works_in_place(stmt: Stmt, old: Allocate, new: Allocate, ranges: Ranges) ->
     for loop in target.around.loops:
         ranges.bind(loop.loop_var, loop.min, loop.extent)
     return is_injective((place,), target.around.loops, ranges)
-
-
-def _are_in_order(loops: Sequence[For]) -> bool:
-    """Whether iterations are not those of threads of a device."""
-    return not any(loop.kind is ForKind.THREAD_BINDING for loop in loops)
 
 
 def _position(access: Node) -> Expr | None:

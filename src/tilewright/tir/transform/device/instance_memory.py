@@ -12,7 +12,7 @@ The threads of a block have one piece of shared memory, so that both would use t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 from tilewright.ir.expr import Expr, Var
 from tilewright.tir.access import Access, Surroundings, collect_accesses, iterations_of
@@ -21,8 +21,9 @@ from tilewright.tir.function import PrimFunc
 from tilewright.tir.memory_owner import MemoryOwner, owner_of
 from tilewright.tir.stmt import Block, BlockRealize, For, LetStmt
 from tilewright.tir.substitute import variables_of
+from tilewright.tir.transform.building.statements import statements
 from tilewright.tir.transform.device.kernel_error import KernelError
-from tilewright.tir.transform.device.thread_axes import THREADS, Axis
+from tilewright.tir.transform.device.thread_axes import THREADS, Axis, tag_of
 from tilewright.tir.transform.device.thread_conflicts import ThreadConflicts
 
 
@@ -34,24 +35,27 @@ def refuse_shared_instances(func: PrimFunc) -> PrimFunc:
     Raises:
         KernelError: with two threads that use the same element of memory that is not the same.
     """
+    if not any(isinstance(stmt, Block) and _shared_memory(stmt) for stmt in statements(func.body)):
+        return func
     summary = collect_accesses(func.body, enter_blocks=True)
     for realize, around in summary.blocks:
-        shared = [
-            buffer
-            for buffer in realize.block.alloc_buffers
-            if owner_of(buffer.scope()) is MemoryOwner.BLOCK
-        ]
+        shared, threads = _shared_memory(realize.block), _thread_loops(around)
         axes = _axes_of_instances(realize, around) if shared else []
         for buffer in shared if axes else ():
             # Loops over threads inside of the block tell threads apart in another way.
             accesses = [
-                _on_its_axes(access)
+                _on_its_axes(access, threads)
                 for access in summary.accesses
                 if access.memory is buffer.data
-                and len(list(_thread_loops(access.around))) == len(list(_thread_loops(around)))
+                and len(_thread_loops(access.around)) == len(threads)
             ]
             _check(realize.block, buffer, axes, accesses)
     return func
+
+
+def _shared_memory(block: Block) -> list[Buffer]:
+    """What a block allocates of the memory that threads share."""
+    return [b for b in block.alloc_buffers if owner_of(b.scope()) is MemoryOwner.BLOCK]
 
 
 def _check(block: Block, buffer: Buffer, axes: list[Axis], accesses: list[Access]) -> None:
@@ -69,16 +73,13 @@ def _check(block: Block, buffer: Buffer, axes: list[Axis], accesses: list[Access
                 )
 
 
-def _thread_loops(around: Surroundings) -> Iterator[tuple[str, For]]:
-    for loop in around.loops:
-        tag = "" if loop.thread_binding is None else loop.thread_binding.thread_tag
-        if tag in THREADS:
-            yield tag, loop
+def _thread_loops(around: Surroundings) -> list[For]:
+    return [loop for loop in around.loops if tag_of(loop) in THREADS]
 
 
 def _axes_of_instances(realize: BlockRealize, around: Surroundings) -> list[Axis]:
     """The axes of threads that run instances of their own of a block."""
-    depends = {loop.loop_var: {loop.loop_var} for _, loop in _thread_loops(around)}
+    depends = {loop.loop_var: {loop.loop_var} for loop in _thread_loops(around)}
 
     def threads_in(expr: Expr | None) -> set[Var]:
         variables = () if expr is None else variables_of(expr)
@@ -92,15 +93,14 @@ def _axes_of_instances(realize: BlockRealize, around: Surroundings) -> list[Axis
                 depends[item.var] = threads_in(item.binding)
     own = set().union(*(depends.get(item.var, set()) for item in realize.block.iter_vars))
     return [
-        Axis(tag, loop.loop_var, loop.extent)
-        for tag, loop in _thread_loops(around)
+        Axis(tag_of(loop), loop.loop_var, loop.extent)
+        for loop in _thread_loops(around)
         if loop.loop_var in own
     ]
 
 
-def _on_its_axes(access: Access) -> Access:
-    """The access, its loops over threads left out: they are the axes."""
+def _on_its_axes(access: Access, threads: Sequence[For]) -> Access:
+    """The access, loops over threads left out: they are the axes."""
     around = access.around
-    threads = [loop for _, loop in _thread_loops(around)]
     others = tuple(node for node in around.definitions if node not in threads)
     return access._replace(around=around._replace(definitions=others))

@@ -46,13 +46,20 @@ def _has_barrier(root: Stmt) -> bool:
 
 class _Branches(StatementRewriter):
     def IfThenElse(self, stmt: IfThenElse) -> Stmt:
-        if not _has_barrier(stmt):
-            return stmt
-        holds = Var("holds", BOOL)
-        parts = [_under(holds, stmt.then_case)]
-        if stmt.else_case is not None:
-            parts.append(_under(logical_not(holds), stmt.else_case))
-        return LetStmt(holds, stmt.condition, self(seq(*parts)))
+        return _taken_apart(stmt).map_children(self) if _has_barrier(stmt) else stmt
+
+
+def _taken_apart(stmt: IfThenElse, outer: Expr | None = None) -> Stmt:
+    """What a branch does, under another condition if there is one."""
+
+    def both(condition: Expr) -> Expr:
+        return condition if outer is None else logical_and(outer, condition)
+
+    holds = Var("holds", BOOL)
+    parts = [_under(holds, stmt.then_case)]
+    if stmt.else_case is not None:
+        parts.append(_under(both(logical_not(holds)), stmt.else_case))
+    return LetStmt(holds, both(stmt.condition), seq(*parts))
 
 
 def _under(holds: Expr, stmt: Stmt) -> Stmt:
@@ -67,12 +74,7 @@ def _under(holds: Expr, stmt: Stmt) -> Stmt:
             value = if_then_else(holds, value, const(0, value.dtype))
         return stmt.replace(value=value, body=_under(holds, stmt.body))
     if isinstance(stmt, IfThenElse):
-        inner = Var("holds", BOOL)
-        parts = [_under(inner, stmt.then_case)]
-        if stmt.else_case is not None:
-            other = logical_and(holds, logical_not(inner))
-            parts.append(_under(other, stmt.else_case))
-        return LetStmt(inner, logical_and(holds, stmt.condition), seq(*parts))
+        return _taken_apart(stmt, holds)
     if isinstance(stmt, For):
         extent = if_then_else(holds, stmt.extent, const(0, stmt.extent.dtype))
         return stmt.replace(extent=extent)
