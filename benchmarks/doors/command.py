@@ -25,11 +25,10 @@ from benchmarks.doors.workloads import SMALL, WORKLOADS
 from benchmarks.harness.child import WRONG
 from benchmarks.harness.pairs import run_child
 from benchmarks.harness.record import quartiles, ratios
+from benchmarks.harness.request import Effort
 
 CHILD = (sys.executable, "-m", "benchmarks.doors.child")
-ROUNDS, ROUNDS_QUICK = 31, 3
-BATCH, BATCH_QUICK = 0.02, 0.001
-LIMIT, LIMIT_QUICK = 60.0, 2.0
+FULL, QUICK = Effort(31, 0.02, 60.0), Effort(3, 0.001, 2.0)
 TRIALS, TRIALS_QUICK = 64, 2
 
 
@@ -41,7 +40,7 @@ def parser() -> argparse.ArgumentParser:
                         help=f"of each front door (default: {TRIALS})")  # fmt: skip
     result.add_argument("--threads", type=int, default=1, metavar="N", help="default: 1")
     result.add_argument("--rounds", type=int, metavar="N",
-                        help=f"how often everything is timed (default: {ROUNDS})")  # fmt: skip
+                        help=f"how often everything is timed (default: {FULL.rounds})")  # fmt: skip
     result.add_argument("--seconds", type=float, default=1800.0, metavar="N",
                         help="after which a workload is given up (default: 1800)")  # fmt: skip
     result.add_argument("--quick", action="store_true",
@@ -80,14 +79,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def measure(name: str, options: argparse.Namespace) -> list[Row]:
     """The rows of a workload."""
-    quick = options.quick
+    effort = QUICK if options.quick else FULL
+    if options.rounds:
+        effort = effort._replace(rounds=options.rounds)
     request = Request(
         workload=name,
-        trials=options.trials or (TRIALS_QUICK if quick else TRIALS),
+        trials=options.trials or (TRIALS_QUICK if options.quick else TRIALS),
         threads=options.threads,
-        rounds=options.rounds or (ROUNDS_QUICK if quick else ROUNDS),
-        batch_seconds=BATCH_QUICK if quick else BATCH,
-        limit=LIMIT_QUICK if quick else LIMIT,
+        **effort._asdict(),
     )
     texts, problem = run_child(CHILD, request, options.seconds)
     return [Row(**json.loads(text)) for text in texts] or [Row(DEFAULT, problem=problem)]

@@ -17,13 +17,12 @@ from benchmarks.harness import ours
 from benchmarks.harness.child import WRONG, Request
 from benchmarks.harness.pairs import ROOT, measure_pair, pairs
 from benchmarks.harness.registry import Entry, entries, select
+from benchmarks.harness.request import Effort
 from benchmarks.harness.results import JSON, Results, describe_machine, measure_peaks
-from benchmarks.harness.table import as_table
+from benchmarks.harness.table import as_table, wide_console
 
 RESULTS = ROOT / "benchmarks" / "results"
-ROUNDS, ROUNDS_QUICK = 31, 7
-BATCH, BATCH_QUICK = 0.01, 0.003
-LIMIT, LIMIT_QUICK = 15.0, 2.0
+FULL, QUICK = Effort(31, 0.01, 15.0), Effort(7, 0.003, 2.0)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -60,7 +59,7 @@ def parser() -> argparse.ArgumentParser:
         "--rounds",
         type=int,
         metavar="N",
-        help=f"how often each pair is timed in turns (default: {ROUNDS})",
+        help=f"how often each pair is timed in turns (default: {FULL.rounds})",
     )
     result.add_argument(
         "--quick",
@@ -89,9 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         chosen = select(entries(), options.only)
     except ValueError as error:
         parser().error(str(error))
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=180)
+    console = wide_console()
     if options.list:
         for entry in chosen:
             console.print(f"{entry.family:12} {entry.work.name}", highlight=False)
@@ -135,15 +132,15 @@ def request(
     options: argparse.Namespace, entry: Entry, peer: str, threads: int, schedules: list[str]
 ) -> Request:
     """What a child is to measure."""
-    quick = options.quick
+    effort = QUICK if options.quick else FULL
+    if options.rounds:
+        effort = effort._replace(rounds=options.rounds)
     return Request(
         work=entry.work.name,
         peer=peer,
         threads=threads,
         schedules=tuple(schedules),
-        rounds=options.rounds or (ROUNDS_QUICK if quick else ROUNDS),
-        batch_seconds=BATCH_QUICK if quick else BATCH,
-        limit=LIMIT_QUICK if quick else LIMIT,
+        **effort._asdict(),
     )
 
 

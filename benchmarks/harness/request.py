@@ -4,6 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
+from typing import NamedTuple
+
+
+class Effort(NamedTuple):
+    """How much time to spend; see `TimingRequest`."""
+
+    rounds: int
+    batch_seconds: float
+    limit: float
 
 
 @dataclass(frozen=True, kw_only=True)

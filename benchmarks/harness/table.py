@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from rich.console import Console
 from rich.table import Table
 
 from benchmarks.harness.record import Record, quartiles
@@ -95,3 +96,9 @@ def share(record: Record, peaks: Peaks | None) -> str:
     if bound is None:
         return ""
     return f"{bound.seconds / record.seconds:.0%} {bound.limit}"
+
+
+def wide_console() -> Console:
+    """A console that leaves tables whole where output is no terminal."""
+    console = Console()
+    return console if console.is_terminal else Console(width=180)

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from benchmarks.compiler.command import as_table as table_of_figures
@@ -16,15 +15,14 @@ from benchmarks.compiler.measure import Figure
 from benchmarks.harness.child import WRONG
 from benchmarks.harness.pairs import run_child
 from benchmarks.harness.record import Record
-from benchmarks.harness.table import as_table
+from benchmarks.harness.request import Effort
+from benchmarks.harness.table import as_table, wide_console
 from benchmarks.models import costs
 from benchmarks.models.child import Request, empty_record
 from benchmarks.models.peers import PEERS
 from benchmarks.models.works import MODELS, Model
 
-ROUNDS, ROUNDS_QUICK = 21, 5
-BATCH, BATCH_QUICK = 0.02, 0.005
-LIMIT, LIMIT_QUICK = 30.0, 5.0
+FULL, QUICK = Effort(21, 0.02, 30.0), Effort(5, 0.005, 5.0)
 CHILD = (sys.executable, "-m", "benchmarks.models.child")
 TIME_LIMIT = 600.0
 """Seconds of one pair, the compilers of both included."""
@@ -51,9 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     chosen = [m for m in MODELS if not options.only or any(p in m.name for p in options.only)]
     if not chosen:
         parser().error(f"no model has a name with {' or '.join(options.only)}")
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=180)
+    console = wide_console()
     records: list[Record] = []
     figures: list[Figure] = []
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
@@ -80,14 +76,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def measure_pair(model: Model, peer: str, options: argparse.Namespace) -> Record:
     """The record of one model beside one peer, which share a process of their own."""
-    quick = options.quick
+    effort = QUICK if options.quick else FULL
     request = Request(
         model=model.name,
         peer=peer,
         threads=options.threads,
-        rounds=ROUNDS_QUICK if quick else ROUNDS,
-        batch_seconds=BATCH_QUICK if quick else BATCH,
-        limit=LIMIT_QUICK if quick else LIMIT,
+        **effort._asdict(),
     )
     texts, problem = run_child(CHILD, request, TIME_LIMIT)
     if texts:

@@ -18,13 +18,13 @@ from rich.table import Table
 from benchmarks.harness.child import WRONG
 from benchmarks.harness.pairs import run_child
 from benchmarks.harness.record import Record, quartiles
+from benchmarks.harness.request import Effort
+from benchmarks.harness.table import wide_console
 from benchmarks.harness.units import duration
 from benchmarks.torch_compile.child import EAGER, INDUCTOR, Outcome, Request
 from benchmarks.torch_compile.zoo import ENTRIES, Entry
 
-ROUNDS, ROUNDS_QUICK = 15, 5
-BATCH, BATCH_QUICK = 0.02, 0.005
-LIMIT, LIMIT_QUICK = 20.0, 3.0
+FULL, QUICK = Effort(15, 0.02, 20.0), Effort(5, 0.005, 3.0)
 CHILD = (sys.executable, "-m", "benchmarks.torch_compile.child")
 TIME_LIMIT = 900.0
 """Seconds of one model, all compilers included."""
@@ -53,9 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.list:
         print(*(entry.title for entry in entries), sep="\n")
         return
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=180)
+    console = wide_console()
     outcomes = list(_measured(entries, options, console))
     console.print(as_table(outcomes))
     console.print(in_short(outcomes))
@@ -96,14 +94,12 @@ def read(path: Path | None) -> list[Outcome]:
 
 def measure(entry: Entry, options: argparse.Namespace) -> Outcome:
     """The outcome of one model, in a process of its own."""
-    quick = options.quick
+    effort = QUICK if options.quick else FULL
     request = Request(
         model=entry.title,
         peers=tuple(options.peers),
         threads=options.threads,
-        rounds=ROUNDS_QUICK if quick else ROUNDS,
-        batch_seconds=BATCH_QUICK if quick else BATCH,
-        limit=LIMIT_QUICK if quick else LIMIT,
+        **effort._asdict(),
     )
     texts, problem = run_child(CHILD, request, TIME_LIMIT)
     if texts:
