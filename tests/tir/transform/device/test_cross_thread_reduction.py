@@ -127,6 +127,31 @@ def test_an_axis_with_more_threads():
     assert insert_barriers(func).script().count("storage_sync") == 4
 
 
+@pytest.mark.parametrize("warp_size", [0, 32])
+def test_an_axis_with_more_rows(warp_size):
+    @T.prim_func
+    def kernel(
+        A: T.Buffer((64, 2), "float32"), B: T.Buffer((2,), "float32"), C: T.Buffer((8,), "float32")
+    ):
+        for _block in T.thread_binding(1, thread="blockIdx.x"):
+            for k in T.thread_binding(64, thread="threadIdx.x"):
+                for row in T.thread_binding(2, thread="threadIdx.y"):
+                    with T.block("B"):
+                        v_k = T.axis.reduce(64, k)
+                        v_row = T.axis.spatial(2, row)
+                        with T.init():
+                            B[v_row] = T.float32(0)
+                        B[v_row] = B[v_row] + A[v_k, v_row]
+            for j in T.thread_binding(8, thread="threadIdx.y"):
+                with T.block("C"):
+                    v_j = T.axis.spatial(8, j)
+                    C[v_j] = T.float32(1)
+
+    found = lines(lower_cross_thread_reduction(kernel, warp_size))
+    uses = [n for n, line in enumerate(found) if "B_parts[" in line or "B[" in line]
+    assert uses and all("if row < 2" in found[n - 1] for n in uses)
+
+
 def test_a_value_that_is_not_neutral_is_combined_once():
     @T.prim_func
     def kernel(A: T.Buffer((8,), "float32"), B: T.Buffer((1,), "float32")):

@@ -16,7 +16,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from tilewright.ir.arithmetic import equal, less
+from tilewright.ir.arithmetic import equal, less, logical_and
 from tilewright.ir.convert import as_expr, const
 from tilewright.ir.expr import Expr, Var
 from tilewright.tir.buffer import BufferLoad
@@ -97,9 +97,14 @@ def combined_in_warps(parts: Parts, result: Result, warps: Warps) -> Stmt:
     if warps.total > 1:
         lane, warp = as_expr(warps.thread % warps.size), as_expr(warps.thread // warps.size)
         steps += [
-            where(equal(lane, 0), stores(parts.of(warp), parts.own)),
+            where(
+                logical_and(parts.row_condition, equal(lane, 0)), stores(parts.of(warp), parts.own)
+            ),
             stores(parts.own, parts.start),
-            where(less(lane, warps.total), stores(parts.own, parts.of(lane))),
+            where(
+                logical_and(parts.row_condition, less(lane, warps.total)),
+                stores(parts.own, parts.of(lane)),
+            ),
             *_steps(parts, warps, 1 << (warps.total - 1).bit_length()),
         ]
     if not result.is_of_thread:

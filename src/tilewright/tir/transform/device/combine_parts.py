@@ -37,6 +37,7 @@ class Parts(NamedTuple):
         row: the other indices of a thread.
         loops: the loops over the threads.
         condition: which threads have values.
+        row_condition: which rows have any; an axis may be longer than the loop over rows.
     """
 
     combiner: CommReducer
@@ -46,6 +47,7 @@ class Parts(NamedTuple):
     row: Sequence[Expr]
     loops: Sequence[For]
     condition: Expr
+    row_condition: Expr
 
     @property
     def thread(self) -> Expr:
@@ -98,7 +100,7 @@ def stored(parts: Parts, result: Result, values: Sequence[Expr]) -> Stmt:
     else:
         update = combination(parts.combiner, result.targets, values)
         last = seq(stores(result.targets, result.initial), update)
-    predicate = result.predicate
+    predicate = logical_and(parts.row_condition, result.predicate)
     if not result.is_of_thread:
         for loop in parts.loops:
             predicate = logical_and(predicate, equal(loop.loop_var, loop.min))

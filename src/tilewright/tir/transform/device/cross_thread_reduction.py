@@ -24,10 +24,11 @@ This is done while there are blocks, which say what they reduce, and by what.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 from tilewright.ir.arithmetic import less, logical_and
-from tilewright.ir.expr import Expr, IntImm, Var, const_int_value, is_const_int
+from tilewright.ir.expr import Expr, IntImm, Var, const_int_value
 from tilewright.ir.node import Node
 from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.tir.analysis.atomic_updates import is_atomic
@@ -40,11 +41,11 @@ from tilewright.tir.stmt import (
     BufferStore,
     For,
     ForKind,
-    IfThenElse,
     Stmt,
     seq,
 )
 from tilewright.tir.transform.building.statements import statements
+from tilewright.tir.transform.device.combine_parts import where
 from tilewright.tir.transform.device.kernel_error import KernelError
 from tilewright.tir.transform.device.opened_blocks import (
     TRUE,
@@ -150,18 +151,18 @@ class _CrossThread(Rewriter):
                 self._threads.append(loop)
         core = self(core)
         del self._threads[len(self._threads) - sum(tag_of(p) in THREADS for p in hoisted) :]
-        condition = TRUE
+        conditions: dict[Var, Expr] = {}
         loops: list[For] = []
         for loop in hoisted:
-            loop, some = self._as_long_as_the_axis(loop)
+            loop, condition = self._as_long_as_the_axis(loop)
             loops.append(loop)
-            condition = logical_and(condition, some)
-        if not is_const_int(condition, 1):
-            core = IfThenElse(condition, core)
+            if condition is not None:
+                conditions[loop.loop_var] = condition
+        core = where(functools.reduce(logical_and, conditions.values(), TRUE), core)
         body = seq(
             *(reduction.start() for reduction in reductions),
             core,
-            *(reduction.end(condition) for reduction in reductions),
+            *(reduction.end(conditions) for reduction in reductions),
         )
         memory = tuple(buffer for reduction in reductions for buffer in reduction.memory)
         names = "_".join(dict.fromkeys(leaf.name for leaf in leaves))
@@ -183,11 +184,11 @@ class _CrossThread(Rewriter):
                         hint="bind them to different axes",
                     )
 
-    def _as_long_as_the_axis(self, loop: For) -> tuple[For, Expr]:
-        """A loop that all threads of its axis come to, and which of them it was for."""
+    def _as_long_as_the_axis(self, loop: For) -> tuple[For, Expr | None]:
+        """A loop that all threads of its axis come to, and for which it was if not for all."""
         extent, longest = const_int_value(loop.extent), (self._extents or {}).get(tag_of(loop))
         if extent is None or longest is None or longest <= extent:
-            return loop, TRUE
+            return loop, None
         dtype = loop.extent.dtype
         return loop.replace(extent=IntImm(dtype, longest)), less(loop.loop_var, loop.min + extent)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
+from tilewright.ir.arithmetic import logical_and
 from tilewright.ir.convert import as_expr, const
 from tilewright.ir.expr import Expr, Var, const_int_value
 from tilewright.tir.analysis.reduction import initial_values
@@ -23,9 +25,7 @@ from tilewright.tir.transform.building.combination import store_into
 from tilewright.tir.transform.device.combine_in_warps import combined_in_warps, warps_of
 from tilewright.tir.transform.device.combine_parts import Parts, Result, combined
 from tilewright.tir.transform.device.kernel_error import KernelError
-from tilewright.tir.transform.device.opened_blocks import (
-    with_regions,
-)
+from tilewright.tir.transform.device.opened_blocks import TRUE, with_regions
 from tilewright.tir.transform.device.thread_axes import THREADS, tag_of
 from tilewright.tir.transform.device.thread_reductions import (
     ReductionBlock,
@@ -175,11 +175,12 @@ class PartialReduction:
         made = with_regions(block.replace(iter_vars=tuple(iter_vars), body=body, init=None))
         return realize.replace(iter_values=tuple(iter_values), block=made)
 
-    def end(self, condition: Expr) -> Stmt:
+    def end(self, conditions: Mapping[Var, Expr]) -> Stmt:
         """The parts are combined, and the result is stored.
 
         Args:
-            condition: which threads have parts.
+            conditions: which threads of an axis have parts, by the variables of the loops over
+                threads that are shorter than their axes.
         """
         realize, leaf = self.block.realize, self.block
         loops = [_copy(loop, loop.loop_var.name) for loop in self._inner]
@@ -191,6 +192,8 @@ class PartialReduction:
         bound = self._bound(inner)
         targets = [substitute(target, bound) for target in self.reduction.targets]
         initial = self._initial
+        shared = {loop.loop_var for loop in leaf.shared}
+        of_rows = [condition for var, condition in conditions.items() if var not in shared]
         parts = Parts(
             self.reduction.combiner,
             [self._element(n, indices) for n in range(len(targets))],
@@ -198,7 +201,8 @@ class PartialReduction:
             self._shared,
             [as_expr(loop.loop_var - loop.min) for loop in self._rows],
             leaf.shared,
-            condition,
+            functools.reduce(logical_and, conditions.values(), TRUE),
+            functools.reduce(logical_and, of_rows, TRUE),
         )
         result = Result(
             targets,
