@@ -40,6 +40,7 @@ from tilewright.tir import (
     seq,
 )
 from tilewright.tir.interpreter.program import first_difference
+from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.simplify import inline_lets
 from tilewright.tir.transform.vectorize import vectorize
 
@@ -121,6 +122,22 @@ def test_if_then_else_masks_its_loads(arrays):
     assert len(of_kind(body, Select)) == 1
     (load,) = of_kind(body, BufferLoad)
     assert load.predicate is not None
+
+
+def test_if_then_else_branches_on_what_is_the_same_in_all_lanes(arrays):
+    A, B = arrays
+    i, n = int_var("i"), int_var("n")
+    inside = logical_and(logical_and(n > 0, n < 3), logical_and(i > 0, i < 7))
+    value = Call(FLOAT32, Op.get("tir.if_then_else"), (inside, A[i], const(2.0)))
+    body = vectorized(8, BufferStore(B, value, (i,)), arrays, i, scalars=[n])
+    (choice,) = of_kind(body, Select)
+    assert choice.condition.dtype.lanes == 8
+    assert n not in variables_of(choice.condition)
+    (load,) = of_kind(body, BufferLoad)
+    assert n not in variables_of(load.predicate)
+    (branch,) = (call for call in of_kind(body, Call) if call.op.name == "tir.if_then_else")
+    assert branch.args[0].dtype.lanes == 1
+    assert [*variables_of(branch.args[0])] == [n]
 
 
 @pytest.mark.parametrize(

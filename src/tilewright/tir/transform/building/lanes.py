@@ -12,6 +12,7 @@ and that could fault.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
 from typing import Any, Final
 
 from tilewright.ir import arithmetic
@@ -23,6 +24,7 @@ from tilewright.ir.expr import (
     Call,
     Cast,
     Expr,
+    FloatImm,
     IntImm,
     Let,
     Mul,
@@ -35,10 +37,11 @@ from tilewright.ir.expr import (
     Var,
 )
 from tilewright.ir.op import CallEffectKind, Op
-from tilewright.ir.rewrite import Rewriter, count_nodes
+from tilewright.ir.rewrite import Rewriter, count_nodes, walk
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.analysis.affine import affine, split, to_expr
+from tilewright.tir.transform.analysis.ranges import conjuncts
 from tilewright.tir.transform.building.folding import fold_binary
 
 LARGEST_MASK: Final = 4096
@@ -262,6 +265,7 @@ class LaneRewriter(Rewriter):
         return Call(call.dtype.with_lanes(self._lanes), op, vectors)
 
     def _if_then_else(self, call: Call) -> Expr:
+        call = self._branch_first(call)
         condition = self(call.args[0])
         if condition.dtype.lanes == 1:
             a, b = self(call.args[1]), self(call.args[2])
@@ -272,6 +276,30 @@ class LaneRewriter(Rewriter):
         a = self.under(condition).vector(call.args[1])
         b = self.under(arithmetic.logical_not(condition)).vector(call.args[2])
         return Select(condition, a, b)
+
+    def _branch_first(self, call: Call) -> Call:
+        """A branch on those first terms of a condition that are the same in all lanes.
+
+        A branch costs less than their part of a mask. The alternative is written twice, so it must
+        be a number.
+        """
+        condition, value, otherwise = call.args
+        if not isinstance(otherwise, (IntImm, FloatImm)):
+            return call
+        same, others = None, conjuncts(condition)
+        while others and self._is_the_same_in_all_lanes(others[0]):
+            term = others.pop(0)
+            same = term if same is None else And(same, term)
+        if same is None or not others:
+            return call
+        inner = call.replace(args=(reduce(And, others), value, otherwise))
+        return call.replace(args=(same, inner, otherwise))
+
+    def _is_the_same_in_all_lanes(self, condition: Expr) -> bool:
+        """Whether a condition has the same value in all lanes, as far as that is seen at once."""
+        used = variables_of(condition)
+        varies = self._var in used or any(var in used for var in self._lets)
+        return not varies and not any(isinstance(node, BufferLoad) for node in walk(condition))
 
 
 def _ramp_arithmetic(node: Any, a: Expr, b: Expr) -> Expr | None:
