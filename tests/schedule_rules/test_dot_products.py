@@ -182,3 +182,10 @@ def test_several_cores_share_the_panels(dtype):
     code = tvm.default_schedule(func, f"{X86}haswell".replace("cores=1", "cores=2")).mod.script()
     assert "T.parallel" in code
     assert "T.dp2a" in code
+
+
+def test_panels_from_memory_are_asked_for_ahead():
+    func = product(8, 1024, 2048, "uint8", "int8").with_attr("tir.constant_params", (1,))
+    code = tvm.default_schedule(func, f"{X86}haswell").mod.script()
+    assert "software_prefetch" in code
+    assert "T.dp2a" in code
