@@ -173,3 +173,19 @@ def test_other_sums_stay_as_they_are():
         sch = tvm.default_schedule(te.create_prim_func([A, B, result]), target)
         assert "dp4a" not in sch.mod["main"].script()
         assert "dp2a" not in sch.mod["main"].script()
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_several_cores_share_the_panels(dtype):
+    """Each packs panels of its own, which the instruction reads in another shape."""
+    func = product(12, 64, 16, dtype, "int8")
+    code = tvm.default_schedule(func, f"{X86}haswell".replace("cores=1", "cores=2")).mod.script()
+    assert "T.parallel" in code
+    assert "T.dp2a" in code
+
+
+def test_panels_from_memory_are_asked_for_ahead():
+    func = product(8, 1024, 2048, "uint8", "int8").with_attr("tir.constant_params", (1,))
+    code = tvm.default_schedule(func, f"{X86}haswell").mod.script()
+    assert "software_prefetch" in code
+    assert "T.dp2a" in code

@@ -109,7 +109,7 @@ class Plan:
         reduction = self.found.accesses.reduction
         if not (self.packed or self.is_narrow()) or self.reuse <= self.tile.rows:
             return None
-        extent = self._steps_of(reduction[0])
+        extent = self.steps_of(reduction[0])
         if extent is None or self._panel_bytes() <= self.machine.own_cache // 2:
             return None
         step = self.depth // extent
@@ -118,7 +118,7 @@ class Plan:
         whole = (n for n in range(fitting, fitting // 2, -1) if extent % n == 0)
         return next(whole, -(-extent // -(-extent // fitting)))
 
-    def _steps_of(self, var: Var) -> int | None:
+    def steps_of(self, var: Var) -> int | None:
         """How many steps an iterator of the sum counts; None if that is symbolic."""
         extent = self.found.accesses.extents[var]
         if extent is None or self.dot is None or var is not self.dot.step:
@@ -130,7 +130,7 @@ class Plan:
         if self.block_depth is None:
             return []
         reduction = self.found.accesses.reduction
-        extent = self._steps_of(reduction[0]) or self.depth
+        extent = self.steps_of(reduction[0]) or self.depth
         least = max(1, self.block_depth // 2, SHORTEST_SUM * extent // self.depth)
         return [n for n in range(least, min(extent, 4 * self.block_depth) + 1) if extent % n == 0]
 
@@ -247,7 +247,7 @@ class Plan:
             return [1]
         depth = self.depth
         if self.block_depth is not None:
-            outermost = self._steps_of(self.found.accesses.reduction[0]) or depth
+            outermost = self.steps_of(self.found.accesses.reduction[0]) or depth
             depth = depth // outermost * self.block_depth
         panel_bytes = depth * self.width * self.itemsize
         panels = -(-self.width_of_all // self.width)

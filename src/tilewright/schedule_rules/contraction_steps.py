@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -227,7 +228,10 @@ class _Steps:
         is_constant = operand.buffer.data in constant_memory(self.sch)
         if not steps or not is_constant or size <= plan.machine.own_cache:
             return
-        inner = plan.depth // accesses.count(accesses.reduction[: len(steps)])
+        outer = math.prod(
+            plan.steps_of(var) or accesses.extent(var) for var in accesses.reduction[: len(steps)]
+        )
+        inner = max(1, plan.depth // outer)  # groups that are cut off count as whole ones
         distance = -(-AHEAD_BYTES // (inner * plan.width * plan.itemsize))
         # Behind the last step of a panel is the next panel.
         ahead = choose(self.sch, (0, distance), distance)

@@ -7,10 +7,11 @@ any element may be read and written, except where the block declares regions of 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from tilewright.ir.expr import Call, Expr, Let, Var
+from tilewright.ir.expr import Call, Expr, IntImm, Let, Var
 from tilewright.ir.op import CallEffectKind, Op
 from tilewright.tir.access import (
     ANYWHERE,
@@ -29,7 +30,7 @@ from tilewright.tir.analysis.dependence.statements import (
     layout_variables,
     view_of,
 )
-from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion
+from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, Range
 from tilewright.tir.stmt import AttrStmt, Block, For, LetStmt, Stmt
 from tilewright.tir.tile_operations import TILE_OPERATIONS
 
@@ -138,15 +139,38 @@ class _Relations:
             self._anywhere(memory, may_write)
 
     def _element(self, access: Access) -> None:
+        whole = self._view_in_other_shape(access.buffer)
+        if whole is not None:
+            self._region(whole, access.is_write, exact=False)
+            return
         affine = Affine(self._scope_at(access.around))
         forms = [affine.text(index) for index in access.indices]
         self._add(access.buffer, affine, forms, access.is_write, access.around, access.indices)
 
-    def _region(self, region: BufferRegion, is_write: bool) -> None:
+    def _view_in_other_shape(self, buffer: Buffer) -> BufferRegion | None:
+        """All of a view whose elements a buffer has in another shape; None for other buffers.
+
+        Instructions read tiles of two dimensions as one vector. Both are compact and begin at the
+        same element, so that what is inside of the buffer is inside of the view.
+        """
+        if buffer in self.views or buffer.strides:
+            return None
+        for view in self.views:
+            if (
+                view.data is buffer.data
+                and not view.strides
+                and view.elem_offset is buffer.elem_offset
+                and view.dtype is buffer.dtype
+                and 0 < _constant_size(buffer) <= _constant_size(view)
+            ):
+                return BufferRegion(view, tuple(Range.from_min_extent(0, n) for n in view.shape))
+        return None
+
+    def _region(self, region: BufferRegion, is_write: bool, exact: bool = True) -> None:
         affine = Affine(self.scope)
         forms = []
         for item in region.region:
-            name = affine.unknown(exact=True)
+            name = affine.unknown(exact=exact)
             low = affine.text(item.min)
             size = affine.text(item.extent)
             affine.constraints.append(f"{low} <= {name} < {low} + {size}")
@@ -206,6 +230,12 @@ def _is_ordered(call: Call) -> bool:
     if getattr(call.op, "name", "") in TILE_OPERATIONS:
         return False
     return not isinstance(call.op, Op) or call.op.effect in _ORDERED
+
+
+def _constant_size(buffer: Buffer) -> int:
+    """Number of elements; 0 if it is symbolic."""
+    extents = [extent.value for extent in buffer.shape if isinstance(extent, IntImm)]
+    return math.prod(extents) if len(extents) == len(buffer.shape) else 0
 
 
 def _pointers(value: Any) -> Iterator[Var]:
