@@ -1,6 +1,8 @@
 """What the base class of errors adds to them."""
 
+import sys
 import traceback
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -27,6 +29,16 @@ def test_notebooks_show_the_frames_of_the_user():
     assert len(frames) == 1
     assert 'schedule.parallel(schedule.get_loops("A")[0])' in frames[0]
     assert message == f"ScheduleError: {error}"
+
+
+def test_notebooks_show_the_names_of_cells(monkeypatch):
+    ipython = ModuleType("IPython")
+    names = SimpleNamespace(format_code_name={__file__: ("Cell", "In[3]")}.get)
+    ipython.get_ipython = lambda: SimpleNamespace(compile=names)
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    with pytest.raises(tir.ScheduleError) as caught:
+        tir.Schedule(prefix_sums).get_block("B")
+    assert caught.value._render_traceback_()[0].startswith("  Cell In[3], line ")
 
 
 def test_notebooks_show_all_frames_of_a_defect():

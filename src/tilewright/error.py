@@ -34,6 +34,15 @@ def did_you_mean(name: object, known: Iterable[str], otherwise: str = "") -> str
     return f"; did you mean {close[0]!r}?" if close else otherwise
 
 
+def _name_of_cell(filename: str) -> str:
+    """How IPython calls the file of a frame: ``Cell In[3]`` for a cell of a notebook."""
+    import sys
+
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    name = shell.compile.format_code_name(filename) if shell is not None else None
+    return " ".join(name) if name else f'File "{filename}"'
+
+
 class TVMError(RuntimeError):
     """Base class of all errors that this package raises on purpose."""
 
@@ -47,7 +56,11 @@ class TVMError(RuntimeError):
             for frame in traceback.extract_tb(self.__traceback__)
             if not frame.filename.startswith(hidden) and _SHELL not in frame.filename
         ]
-        return [*traceback.format_list(frames), f"{type(self).__name__}: {self}"]
+        lines = [
+            line.replace(f'File "{frame.filename}"', _name_of_cell(frame.filename))
+            for frame, line in zip(frames, traceback.format_list(frames), strict=True)
+        ]
+        return [*lines, f"{type(self).__name__}: {self}"]
 
 
 class InternalError(TVMError):

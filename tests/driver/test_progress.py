@@ -2,6 +2,7 @@
 
 import io
 import sys
+from types import ModuleType
 
 from tilewright.driver import progress
 
@@ -20,6 +21,23 @@ def test_a_bar_is_shown_in_terminals_and_only_for_what_takes_a_while(monkeypatch
     monkeypatch.setattr(progress, "PATIENCE", -1.0)
     assert list(progress.with_bar("abc", "compiling")) == ["a", "b", "c"]
     assert "compiling" in sys.stderr.getvalue()
+
+
+def test_a_bar_in_a_notebook(monkeypatch):
+    shown = []
+
+    class Handle:
+        update = staticmethod(shown.append)
+
+    ipython = ModuleType("IPython.display")
+    ipython.display, ipython.HTML = lambda html, display_id: Handle(), str
+    monkeypatch.setitem(sys.modules, "IPython.display", ipython)
+    monkeypatch.setitem(sys.modules, "ipykernel", ModuleType("ipykernel"))
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    monkeypatch.setattr(progress, "PATIENCE", -1.0)
+    assert list(progress.with_bar("abc", "compiling")) == ["a", "b", "c"]
+    assert "compiling" in shown[-1]
+    assert "100%" in shown[-1]
 
 
 def test_no_bar_elsewhere(monkeypatch):

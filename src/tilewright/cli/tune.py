@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,7 +12,6 @@ from tilewright.ir.module import IRModule
 from tilewright.target import Target
 from tilewright.tune.database import Database
 from tilewright.tune.integration import find_schedules
-from tilewright.tune.progress.live import LineObserver
 from tilewright.tune.report import load_phases, write_report
 from tilewright.tune.report.quantities import count, seconds
 
@@ -81,7 +79,6 @@ def run(options: argparse.Namespace) -> int:
             trials,
             max_seconds=options.seconds,
             seed=options.seed,
-            observers=[] if sys.stdout.isatty() else [LineObserver()],
         )
     matches = find_schedules(database, program, target)
     if not matches.matched:

@@ -7,6 +7,8 @@ import time
 from collections.abc import Collection, Iterator
 from typing import Final, TypeVar
 
+from tilewright.driver.notebook_display import NotebookDisplay
+
 T = TypeVar("T")
 
 PATIENCE: Final = 1.0
@@ -16,29 +18,36 @@ PATIENCE: Final = 1.0
 def with_bar(items: Collection[T], doing: str) -> Iterator[T]:
     """The items one after the other.
 
-    While they are worked on, a bar is shown on standard error, if that is a terminal, and it takes
-    more than `PATIENCE`. It is gone at the end.
+    If that takes more than `PATIENCE`, a bar is shown: on standard error, if that is a terminal,
+    until the end; or below the cell of a notebook.
 
     Args:
         items: the items.
         doing: what is done with them, such as ``"compiling"``.
     """
-    if not sys.stderr.isatty():
+    if not (sys.stderr.isatty() or "ipykernel" in sys.modules):
         yield from items
         return
     from rich.console import Console
     from rich.progress import Progress
 
+    console = Console(stderr=True)
+    if not (console.is_terminal or console.is_jupyter):
+        yield from items
+        return
     begin, shown = time.monotonic(), False
-    bar = Progress(console=Console(stderr=True), transient=True)
-    task = bar.add_task(doing, total=len(items))
+    progress = Progress(console=console, transient=True)
+    task = progress.add_task(doing, total=len(items))
+    bar = NotebookDisplay(progress.get_renderable) if console.is_jupyter else progress
     try:
         for item in items:
             if not shown and time.monotonic() - begin > PATIENCE:
                 bar.start()
                 shown = True
             yield item
-            bar.advance(task)
+            progress.advance(task)
+            if shown:
+                bar.refresh()
     finally:
         if shown:
             bar.stop()

@@ -53,7 +53,8 @@ class TuneOptions:
         max_seconds: maximum duration of the run; None for no limit.
         patience: number of trials without a gain after which a task ends; None for no limit.
         report: a file for a report in HTML; True for ``report.html`` in `work_dir`.
-        progress: whether a table shows the state of the tasks, in terminals and notebooks.
+        progress: whether to show the state of the tasks: a table in terminals and notebooks,
+            elsewhere a line about each batch on standard error.
         observers: told what happens, a `TuningObserver` each.
     """
 

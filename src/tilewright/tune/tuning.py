@@ -19,7 +19,7 @@ from tilewright.tune.interrupts import Interrupts
 from tilewright.tune.measure import Builder, Runner
 from tilewright.tune.measure.estimate import is_estimated
 from tilewright.tune.options import TuneOptions, takes
-from tilewright.tune.progress.live import LiveObserver
+from tilewright.tune.progress.live import progress_observer
 from tilewright.tune.progress.log import TUNER, LogObserver, log_files
 from tilewright.tune.progress.profiler import Profiler
 from tilewright.tune.report import load_phases, save_phases, write_report
@@ -119,7 +119,7 @@ def run_tasks(
                 patience=options.patience,
                 observers=[
                     LogObserver(),
-                    *([LiveObserver()] if options.progress else []),
+                    *([progress_observer()] if options.progress else []),
                     *options.observers,
                 ],
             )

@@ -15,7 +15,7 @@ from tests.tune.fakes import Count, PaperBuilder, PaperRunner, task
 
 from tilewright.error import DatabaseError
 from tilewright.tune.callback import MeasureCallback
-from tilewright.tune.progress.live import LineObserver, LiveObserver
+from tilewright.tune.progress.live import LineObserver, LiveObserver, progress_observer
 from tilewright.tune.progress.log import (
     LogObserver,
     TuningObserver,
@@ -107,9 +107,13 @@ def test_no_files_without_a_directory(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_nothing_is_shown_where_nobody_looks(tmp_path, capsys):
+def test_the_table_is_not_shown_where_it_cannot_change_in_place(tmp_path, capsys):
     tune(tmp_path, [LiveObserver(), LogObserver()])
     assert capsys.readouterr() == ("", "")
+    tune(tmp_path, [progress_observer()])
+    output, errors = capsys.readouterr()
+    assert output == ""
+    assert "4/8 trials" in errors
 
 
 def test_the_live_display(tmp_path):

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import sys
-import time
-from collections.abc import Callable, Sequence
-from typing import IO, TYPE_CHECKING, Any, Final, Protocol
+from collections.abc import Sequence
+from typing import IO, TYPE_CHECKING, Protocol
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from tilewright.driver.notebook_display import REFRESHES, NotebookDisplay
 from tilewright.tune.measure.interfaces import CANCELLED
 from tilewright.tune.progress.log import TuningObserver, cells
 
@@ -21,10 +20,6 @@ if TYPE_CHECKING:
     from tilewright.tune.scheduler.budget import Budget
     from tilewright.tune.scheduler.task_record import TaskRecord
     from tilewright.tune.scheduler.task_scheduler import TaskScheduler
-
-
-REFRESHES: Final = 4
-"""Number of times per second that a display is drawn anew."""
 
 
 class Display(Protocol):
@@ -38,48 +33,6 @@ class Display(Protocol):
 
     def stop(self) -> None:
         """Leave the last state."""
-
-
-class NotebookDisplay:
-    """An output of a notebook's cell that is replaced, by IPython alone.
-
-    `rich.live.Live` needs ipywidgets for that, and shows nothing without.
-
-    Args:
-        render: makes what is shown.
-    """
-
-    def __init__(self, render: Callable[[], RenderableType]) -> None:
-        self._render = render
-        self._handle: Any = None
-        self._shown = 0.0
-
-    def start(self) -> None:
-        """Show it below the cell."""
-        from IPython.display import display  # pyright: ignore
-
-        self._handle = display(self._html(), display_id=True)
-
-    def refresh(self) -> None:
-        """Replace it, but not too often."""
-        if time.monotonic() - self._shown >= 1 / REFRESHES:
-            self._replace()
-
-    def stop(self) -> None:
-        """Replace it for the last time."""
-        self._replace()
-
-    def _replace(self) -> None:
-        self._handle.update(self._html())
-        self._shown = time.monotonic()
-
-    def _html(self) -> Any:
-        from IPython.display import HTML  # pyright: ignore
-
-        paper = Console(file=io.StringIO(), record=True, width=100, force_jupyter=False)
-        paper.print(self._render())
-        frame = '<pre style="font-family: monospace; line-height: 1.2">{code}</pre>'
-        return HTML(paper.export_html(inline_styles=True, code_format=frame))
 
 
 class LineObserver(TuningObserver):
@@ -113,11 +66,17 @@ class LineObserver(TuningObserver):
         )
 
 
+def progress_observer() -> TuningObserver:
+    """A table where it can change in place, and a line about each batch elsewhere."""
+    live = LiveObserver()
+    return live if live.is_shown else LineObserver()
+
+
 class LiveObserver(TuningObserver):
     """Shows each task with its best candidate, the speed of tuning, and failures by reason.
 
     In a terminal the table is drawn in place; in a notebook below the cell; elsewhere nothing is
-    shown (see `LineObserver`).
+    shown (see `progress_observer`).
 
     Args:
         console: where to show it; by default standard output.
