@@ -149,7 +149,8 @@ def test_an_axis_with_more_rows(warp_size):
 
     found = lines(lower_cross_thread_reduction(kernel, warp_size))
     uses = [n for n, line in enumerate(found) if "B_parts[" in line or "B[" in line]
-    assert uses and all("if row < 2" in found[n - 1] for n in uses)
+    assert uses
+    assert all("if row < 2" in found[n - 1] for n in uses)
 
 
 def test_a_value_that_is_not_neutral_is_combined_once():
