@@ -84,10 +84,10 @@ def test_a_narrow_operand_is_used_block_by_block_as_it_is(depth):
     assert (blocks - 1) * steps < depth <= blocks * steps
 
 
-@pytest.mark.parametrize(("rows", "ahead"), [(16, True), (512, False)])
+@pytest.mark.parametrize(("rows", "ahead"), [(16, True), (128, False)])
 def test_panels_of_a_constant_are_asked_for_ahead_if_few_rows_use_them(rows, ahead):
-    machine = LARGE._replace(own_cache=1 << 14)
-    sch = scheduled(matmul(rows, 512, 256).with_attr(CONSTANT_PARAMS, [1]), machine)
+    machine = LARGE._replace(own_cache=1 << 13)
+    sch = scheduled(matmul(rows, 64, 64).with_attr(CONSTANT_PARAMS, [1]), machine)
     annotations = [sch.get(loop).annotations for loop in sch.get_loops("C")]
     assert any("software_prefetch" in found for found in annotations) == ahead
 
