@@ -49,7 +49,11 @@ def test_tuning_and_going_on(tmp_path, capfd):
     trials = [r for r in again.get_all_tuning_records() if not r.supersedes]
     assert len(trials) == 6
     assert len({r.candidate_key for r in trials}) == 6
-    assert capfd.readouterr() == ("", "")
+    output, errors = capfd.readouterr()
+    assert output == ""
+    assert [line.split(" | ")[1].split(",")[0] for line in errors.splitlines()] == [
+        "1/4 trials", "4/4 trials", "2/2 trials",
+    ]  # fmt: skip
 
 
 def test_a_tuned_schedule_in_the_old_form(tmp_path):
