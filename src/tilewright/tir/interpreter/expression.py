@@ -114,6 +114,12 @@ class ExpressionCompiler(NodeMethods):
             self._rounders[key] = make(dtype)
         return self.function(self._rounders[key], f"{kind}_{dtype}")
 
+    def rounded(self, text: str, dtype: DType) -> str:
+        """The text of a float64 that is brought into a scalar float type."""
+        if dtype.bits == 32:  # what most programs do most often, without a call
+            return f"{self.function(number.C_FLOAT, 'float32')}({text}).value"
+        return text if dtype.bits == 64 else f"{self.rounder(dtype)}({text})"
+
     # --- leaves -----------------------------------------------------------------------------
 
     def Var(self, var: Var) -> Code:
@@ -179,9 +185,7 @@ class ExpressionCompiler(NodeMethods):
             body = f"{function}({{0}}, {{1}})"
         else:
             body = f"({{0}} {kind.symbol} {{1}})"
-        if dtype.bits == 64 or kind in (Min, Max):
-            return body
-        return f"{self.rounder(dtype)}({body})"
+        return body if kind in (Min, Max) else self.rounded(body, dtype)
 
     def _int_template(self, kind: type[BinaryExpr], dtype: DType) -> str:
         if kind in _INT_FUNCTIONS:

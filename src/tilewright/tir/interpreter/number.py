@@ -56,11 +56,11 @@ def rounding(dtype: DType) -> Callable[[float], float]:
     return round_float
 
 
-_C_FLOAT = ctypes.c_float
+C_FLOAT: Final = ctypes.c_float
 
 
 def _round_float32(x: float) -> float:
-    return _C_FLOAT(x).value
+    return C_FLOAT(x).value
 
 
 def wrapping(dtype: DType) -> Callable[[int], int]:
@@ -69,6 +69,10 @@ def wrapping(dtype: DType) -> Callable[[int], int]:
         return bool
     mask, bias = (1 << dtype.bits) - 1, -dtype.min_int
     return lambda x: ((x + bias) & mask) - bias
+
+
+MOST_EXACT: Final = 1 << 53
+"""All integers up to it are values of float64."""
 
 
 def int_to_float(value: int, dtype: DType) -> float:
@@ -96,11 +100,18 @@ def conversion(source: DType, target: DType) -> Callable[[Any], Any]:
     if target.is_bool:
         return lambda x: x != 0
     if target.is_float:
-        return rounding(target) if source.is_float else lambda x: int_to_float(int(x), target)
+        return rounding(target) if source.is_float else _from_int(target)
     if source.is_float:
         return lambda x: float_to_int(x, target)
     wrap = wrapping(target)
     return lambda x: wrap(int(x))
+
+
+def _from_int(dtype: DType) -> Callable[[int], float]:
+    rounded = rounding(dtype)
+    return lambda x: (
+        rounded(float(x)) if -MOST_EXACT <= x <= MOST_EXACT else int_to_float(int(x), dtype)
+    )
 
 
 def zero_of(dtype: DType) -> Any:
