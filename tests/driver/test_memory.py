@@ -70,7 +70,8 @@ class _HeapUse(ctypes.Structure):
 
 
 @pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallinfo2"), reason="of glibc 2.33 and later")
-def test_distinct_programs_leave_little_native_memory():
+def test_distinct_programs_leave_little_native_memory(monkeypatch):
+    monkeypatch.setattr(jit, "LIBRARIES_PER_JIT", 24)
     library = ctypes.CDLL(None)
     library.mallinfo2.restype = _HeapUse
     # As many as a JIT has, so that the youngest is as full after each round.
