@@ -143,10 +143,12 @@ def _reductions(device: Target) -> list[Pass]:
     from tilewright.tir.transform.device.passes import (
         LowerCrossThreadReduction,
         VerifyInstanceMemory,
+        VerifyThreadOrder,
     )
 
     return [
         VerifyInstanceMemory(),  # blocks say whose memory is whose
+        VerifyThreadOrder(),  # loops say what comes first
         LowerCrossThreadReduction(accelerator_of(device).lanes),  # blocks say what they reduce
     ]
 

@@ -19,6 +19,7 @@ from tilewright.tir.transform.device.instance_memory import refuse_shared_instan
 from tilewright.tir.transform.device.large_memory import move_large_memory
 from tilewright.tir.transform.device.lower_warp_memory import lower_warp_memory
 from tilewright.tir.transform.device.split_kernels import split_kernels
+from tilewright.tir.transform.device.stale_reads import refuse_stale_reads
 from tilewright.tir.transform.device.thread_axes import unify_thread_axes
 from tilewright.tir.transform.device.thread_memory import assign_thread_memory
 from tilewright.tir.transform.device.unconditional_barriers import free_barriers
@@ -38,6 +39,9 @@ InjectVirtualThread = pass_of(
 )
 VerifyInstanceMemory = pass_of(
     "VerifyInstanceMemory", refuse_shared_instances, necessary="threads share shared memory"
+)
+VerifyThreadOrder = pass_of(
+    "VerifyThreadOrder", refuse_stale_reads, necessary="threads run at the same time"
 )
 VectorizeKernels = pass_of("VectorizeKernels", vectorize_kernels, opt_level=1)
 InjectPTXAsyncCopy = pass_of("InjectPTXAsyncCopy", inject_async_copies)
