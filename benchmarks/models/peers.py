@@ -49,11 +49,17 @@ def bound_call(model: str | bytes, inputs: Sequence[np.ndarray]) -> Call:
     return call
 
 
-def onnx_session(model: str | bytes) -> Any:
-    """A session that runs a model, the name of a file or what is in one."""
+def onnx_session(model: str | bytes, is_optimised: bool = True) -> Any:
+    """A session that runs a model, the name of a file or what is in one.
+
+    Args:
+        is_optimised: whether its operators may be replaced by others, which may round elsewhere.
+    """
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
+    if not is_optimised:
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads = threads.count()
     options.inter_op_num_threads = 1
     return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])

@@ -58,7 +58,9 @@ def _parser() -> argparse.ArgumentParser:
         help=f"of {', '.join(FORMS)} (default: float32 QDQ)",
     )  # fmt: skip
     parser.add_argument(
-        "--integers", action="store_true", help="multiply the integers of dequantised arrays"
+        "--floats",
+        action="store_true",
+        help="multiply what quantised arrays stand for, not their integers",
     )
     parser.add_argument("--quick", action="store_true", help="fewer rounds: a first look")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to a file")
@@ -68,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
 def measure(model: Model, form: str, options: argparse.Namespace) -> dict[str, Any]:
     """The figures of a model in one form, or what went wrong."""
     timing = ("5", "5") if options.quick else ("21", "20")  # rounds, and seconds at most
-    products = "integers" if options.integers else "floats"
+    products = "floats" if options.floats else "integers"
     row: dict[str, Any] = {"model": model.name, "form": form, "right": False}
     with tempfile.TemporaryDirectory(prefix="tilewright-bench-") as folder:
         try:

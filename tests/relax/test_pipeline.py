@@ -10,6 +10,7 @@ from tilewright.error import ArgumentError, UnknownNameError
 from tilewright.ir import GlobalVar, const
 from tilewright.ir import Var as Size
 from tilewright.relax.interpreter import evaluate
+from tilewright.target import Target
 from tilewright.tir import Evaluate, PrimFunc
 from tilewright.transform import Pass, Sequential
 
@@ -63,6 +64,28 @@ def test_a_reshape_alone_moves_nothing_and_one_between_others_is_part_of_a_kerne
     pipeline = relax.get_pipeline("zero")
     assert names_of(pipeline(module_of([x], alone))["main"]) == ["reshape"]
     assert names_of(pipeline(module_of([x], between))["main"]) == ["call_tir"]
+
+
+@pytest.mark.parametrize(
+    ("target", "is_integer"), [("llvm -mcpu=haswell", True), ("opencl", False)]
+)
+def test_products_of_quantised_arrays_are_of_integers_where_that_is_fast(target, is_integer):
+    x = relax.Var("x", array(3, 4, dtype="int8"))
+    weight = relax.const(np.arange(-4, 4, dtype="int8").reshape(4, 2))
+    parameters = relax.const(0.5, "float32"), relax.const(0, "int8")
+
+    def body(builder):
+        parts = (builder.emit(relax.op.dequantize(part, *parameters)) for part in (x, weight))
+        return builder.emit(relax.op.matmul(*parts))
+
+    before = module_of([x], body)
+    with Target(target):
+        after = relax.get_pipeline("zero")(before)
+    kernels = [f for f in after.functions.values() if isinstance(f, PrimFunc)]
+    dtypes = {str(buffer.dtype) for f in kernels for buffer in f.body.block.alloc_buffers}
+    assert ("int32" in dtypes) == is_integer
+    data = np.random.default_rng(0).integers(-128, 128, (3, 4), "int8")
+    np.testing.assert_allclose(evaluate(after, data), evaluate(before, data), rtol=1e-6)
 
 
 @pytest.mark.parametrize("symbol", [None, "linear"])

@@ -131,6 +131,22 @@ def test_convolutions(name, dtype):
     assert_close(run(func, [x, w], want.shape, target), want)
 
 
+@pytest.mark.parametrize("size", [16, 13])
+def test_images_are_the_columns_of_filters_of_one_element(size):
+    target, rng = Target(PROCESSORS["haswell"][0]), np.random.default_rng(0)
+    A = te.placeholder((1, 9, size, size), "int8", "A")
+    W = te.placeholder((33, 9, 1, 1), "int8", "W")
+    sums = topi.nn.conv2d(A, W, 1, 0, 1, "NCHW", out_dtype="int32")
+    halves = te.compute(sums.shape, lambda *at: sums(*at).astype("float32") * 0.5, "halves")
+    func = te.create_prim_func([A, W, halves])
+    script = tvm.default_schedule(func, target).mod["main"].script()
+    assert "dp2a" in script
+    assert "conv2d_global" not in script  # which results are in before they are transposed
+    x, w = numbers(rng, (1, 9, size, size), "int8"), numbers(rng, (33, 9, 1, 1), "int8")
+    want = np.einsum("ncyx,fc->nfyx", x.astype("float32"), w[:, :, 0, 0]) / 2
+    np.testing.assert_array_equal(run(func, [x, w], want.shape, target), want)
+
+
 def test_a_symbolic_number_of_rows():
     target, rng = Target(PROCESSORS["haswell"][0]), np.random.default_rng(0)
     func = product(te.size_var("m"), 40, 37, "int8", "int8")

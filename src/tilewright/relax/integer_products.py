@@ -6,12 +6,16 @@ the integers as they are, which are narrow, and the zero points are taken off th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
+
+import numpy as np
 
 from tilewright.ir.expr import IntImm
 from tilewright.relax import op
+from tilewright.relax.analysis.variables import definition
 from tilewright.relax.block_builder import BlockBuilder
-from tilewright.relax.expr import Call, PrimValue, RelaxExpr, const
+from tilewright.relax.expr import Call, Constant, PrimValue, RelaxExpr, const
 from tilewright.relax.struct_info import TensorStructInfo
 from tilewright.topi.nn.window import padding_of, spatial_axes
 
@@ -36,11 +40,10 @@ def integer_matmul(
     multiply = op.linear if is_linear else op.matmul
     total: RelaxExpr = builder.emit(multiply(a, b, out_dtype=WIDE))
     if b_zero is not None:
-        rows = builder.emit(op.sum(op.astype(a, WIDE), -1, keepdims=True))
+        rows = _sum(builder, a, [-1], keepdims=True)
         total = builder.emit(op.subtract(total, builder.emit(op.multiply(rows, b_zero))))
     if a_zero is not None:
-        wide = builder.emit(op.astype(b, WIDE))
-        columns = builder.emit(op.sum(wide, -1) if is_linear else op.sum(wide, -2, keepdims=True))
+        columns = _sum(builder, b, [-1] if is_linear else [-2], keepdims=not is_linear)
         if b_zero is not None:
             depth = _extents(a)[-1].astype(WIDE)
             columns = op.subtract(columns, op.multiply(b_zero, PrimValue(depth)))
@@ -75,10 +78,19 @@ def integer_convolution(builder: BlockBuilder, call: Call, zero: int) -> RelaxEx
     attrs = {**call.attrs, "padding": (0,) * (2 * len(axes))}
     total = builder.emit(call.replace(args=(data, weight), attrs=attrs, struct_info=None))
     summed = [axis for axis, letter in enumerate(kernel_layout) if letter != "O"]
-    sums = op.sum(builder.emit(op.astype(weight, WIDE)), summed)
-    shift = builder.emit(op.multiply(builder.emit(sums), const(zero, WIDE)))
+    shift = builder.emit(op.multiply(_sum(builder, weight, summed), const(zero, WIDE)))
     shape = [-1 if letter == "C" else 1 for letter in layout]
     return builder.emit(op.subtract(total, builder.emit(op.reshape(shift, shape))))
+
+
+def _sum(builder: BlockBuilder, value: Any, axes: Sequence[int], keepdims: bool = False) -> Any:
+    """The sums of integers in int32."""
+    known = definition(builder.lookup_usable, value)
+    if isinstance(known, Constant):
+        # Here, as constant folding does not compute what is wider than its operands.
+        sums = known.data.numpy().sum(tuple(axes), WIDE, keepdims=keepdims)
+        return const(np.asarray(sums))
+    return builder.emit(op.sum(op.astype(value, WIDE), list(axes), keepdims=keepdims))
 
 
 def _extents(value: Any) -> Any:

@@ -21,6 +21,7 @@ def zero() -> Pass:
             transform.FoldBatchnormToConv2D(),  # while a normalisation is still one operator
             transform.DecomposeOpsForInference(),  # the others: what depends on weights only
             transform.CanonicalizeBindings(),  # a second name hides what something is from the rest
+            transform.FakeQuantizationToInteger(if_fast=True),  # while weights are integers
             transform.ConvertToDataflow(
                 min_size=1
             ),  # what follows moves things in such blocks only

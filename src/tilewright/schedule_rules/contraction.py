@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from tilewright.ir.expr import IntImm, Var
-from tilewright.schedule_rules.accesses import StridedAccess
+from tilewright.ir.expr import Var
 from tilewright.schedule_rules.contraction_plan import (
     ENOUGH_FILLED,
     ENOUGH_REUSE,
@@ -27,6 +26,7 @@ from tilewright.schedule_rules.operands import (
 )
 from tilewright.schedule_rules.structures import Structure
 from tilewright.tir.schedule import BlockRV, Schedule
+from tilewright.tir.transform.analysis.affine import affine, stride_along
 from tilewright.tir.transform.machine import Machine
 
 
@@ -104,7 +104,7 @@ def _dot_product_plans(
     plans = []
     for form, transposed in ((found, False), (found.transposed(), True)):
         dot = find_dot_product(form, machine)
-        if dot is None or not form.fixed or _has_windows(form.moving[0]):
+        if dot is None or not form.fixed or _has_windows(form):
             continue
         plan = Plan(
             form, (form.column,), machine, outer, packed=True, transposed=transposed, dot=dot
@@ -116,9 +116,13 @@ def _dot_product_plans(
     return plans
 
 
-def _has_windows(access: StridedAccess) -> bool:
-    """Whether an operand is read at sums of iterators, as images are in convolutions."""
-    return not all(isinstance(index, (Var, IntImm)) for index in access.indices)
+def _has_windows(form: Contraction) -> bool:
+    """Whether the operand with columns is read at sums or multiples of iterators, as images are by
+    filters of more than one element, or with strides."""
+    (access,), extents = form.moving, form.accesses.extents
+    iterators = [var for var in access.strides if extents[var] != 1]
+    steps = [[stride_along(affine(index), var) for var in iterators] for index in access.indices]
+    return any([step for step in along if step != 0] not in ([], [1]) for along in steps)
 
 
 def _plans_along_columns(plain: Plan, constants: frozenset[Var]) -> list[Plan]:

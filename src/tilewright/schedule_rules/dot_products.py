@@ -78,7 +78,7 @@ def find_dot_product(found: Contraction, machine: Machine) -> DotProduct | None:
     (a,), (b,) = found.fixed, found.moving
     dtypes = str(a.buffer.dtype), str(b.buffer.dtype)
     sums = str(found.accesses.stores[0].buffer.dtype)
-    kind = next((k for k in _kinds(dtypes, machine) if k.sums == sums), None)
+    kind = next((k for k in kinds(dtypes, machine) if k.sums == sums), None)
     steps = [v for v in found.accesses.reduction if grouped_axis(a, v) is not None]
     steps = [v for v in steps if grouped_axis(b, v) is not None and found.accesses.extents[v] != 1]
     if kind is None or not steps:
@@ -88,7 +88,7 @@ def find_dot_product(found: Contraction, machine: Machine) -> DotProduct | None:
     return DotProduct(kind, step, stored)
 
 
-def _kinds(dtypes: tuple[str, str], machine: Machine) -> list[Kind]:
+def kinds(dtypes: tuple[str, str], machine: Machine) -> list[Kind]:
     """The instructions for operands of two dtypes, the fastest first."""
     found = []
     if set(dtypes) <= {"int8", "uint8"}:

@@ -66,6 +66,7 @@ def register_tile(
     streams: bool = False,
     near: bool = False,
     others: int = 1,
+    are_lanes: bool = False,
 ) -> Tile:
     """The tile whose results stay in registers while a reduction runs, with the least time.
 
@@ -82,6 +83,8 @@ def register_tile(
         near: whether rows are next to each other in memory, so that more rows take no more lines
             of the first cache.
         others: see `fits_registers`.
+        are_lanes: whether rows become lanes of vectors: unless there is one tile of rows, their
+            number is a power of two, so that vectors are whole.
     """
     whole = -(-columns // lanes)
     fitting = MOST_ROWS if near else machine.first_cache // (2 * depth * itemsize)
@@ -89,7 +92,9 @@ def register_tile(
         Tile(r, v)
         for v in range(1, min(MOST_VECTORS, whole) + 1)
         for r in range(1, min(MOST_ROWS, rows) + 1)
-        if fits_registers(Tile(r, v), machine, others) and r <= max(fitting, 6)
+        if fits_registers(Tile(r, v), machine, others)
+        and r <= max(fitting, 6)
+        and not (are_lanes and r != rows and r & (r - 1))
     ]
 
     def key(tile: Tile) -> tuple[float, int]:

@@ -9,6 +9,7 @@ from tilewright import relax
 from tilewright.relax.analysis import check_well_formed
 from tilewright.relax.interpreter import evaluate
 from tilewright.relax.transform import DeadCodeElimination, FakeQuantizationToInteger
+from tilewright.target import Target
 
 op, const = relax.op, relax.const
 
@@ -89,6 +90,7 @@ def test_products(name):
     after = DeadCodeElimination()(FakeQuantizationToInteger()(before))
     check_well_formed(after)
     assert "dequantize" not in names_of(after["main"])
+    assert ("sum" in names_of(after["main"])) == (name == "arguments only")
     info = before["main"].params[0].struct_info
     x = drawn([extent.value for extent in info.extents], str(info.dtype))
     np.testing.assert_allclose(evaluate(after, x), evaluate(before, x), rtol=1e-6)
@@ -155,3 +157,15 @@ def test_what_stays(name):
 def test_sums_that_may_overflow_stay():
     long = product_of(lambda b, x: op.matmul(x, weight(b, (40_000, 1), 0.5)), 1, 40_000)
     assert_unchanged(FakeQuantizationToInteger(), long)
+
+
+@pytest.mark.parametrize("target", ["opencl", "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72"])
+def test_products_stay_where_there_are_no_instructions_for_integers(target):
+    with Target(target):
+        assert_unchanged(FakeQuantizationToInteger(if_fast=True), PRODUCTS["matmul"])
+
+
+def test_products_are_of_integers_where_there_are_instructions_for_them():
+    with Target("llvm -mcpu=haswell"):
+        after = FakeQuantizationToInteger(if_fast=True)(PRODUCTS["conv2d"])
+        assert "dequantize" not in names_of(DeadCodeElimination()(after)["main"])

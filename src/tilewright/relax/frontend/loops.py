@@ -1,9 +1,8 @@
 """Loops whose number of iterations depends on data.
 
-Graphs have branches and calls, but no loops. So one function does one step if a condition holds,
-the next one calls it twice, the one after calls that twice, and so on: 40 functions do up to
-2 ** 40 steps, and return as soon as the condition does not hold. Calls are never nested deeper than
-that.
+Graphs have branches and calls, but no loops. So a function takes up to ``2 ** power`` steps: it
+calls itself for ``power - 1`` and, if the condition still holds, once more. Calls are never nested
+deeper than that, however many steps there are.
 """
 
 from __future__ import annotations
@@ -11,20 +10,41 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
+from tilewright.ir.arithmetic import equal
+from tilewright.ir.convert import const
 from tilewright.ir.dtype import INT64
-from tilewright.ir.expr import IntImm
+from tilewright.ir.expr import Expr, IntImm
 from tilewright.ir.expr import Var as Size
 from tilewright.relax import op
-from tilewright.relax.expr import Call, Function, If, SeqExpr, Tuple, TupleGetItem, Var
+from tilewright.relax.expr import (
+    Call,
+    Function,
+    If,
+    PrimValue,
+    SeqExpr,
+    Tuple,
+    TupleGetItem,
+    Var,
+    VarBinding,
+)
 from tilewright.relax.frontend.emitter import Emitter
 from tilewright.relax.frontend.table import UnsupportedError
-from tilewright.relax.struct_info import TensorStructInfo
+from tilewright.relax.struct_info import (
+    FuncStructInfo,
+    PrimStructInfo,
+    TensorStructInfo,
+    TupleStructInfo,
+)
 
-MOST_DOUBLINGS: Final = 40
-"""More iterations than 2 to this power would take days."""
+MOST_DOUBLINGS: Final = 62
+"""A loop has at most 2 to this power steps."""
 
 Step = Callable[[Sequence[Any]], "tuple[Any, Sequence[Any], Sequence[Any]]"]
 """From the states to the condition for one more step, the new states, and results of this step."""
+
+
+class UnknownStepError(Exception):
+    """Raised in a step of which something cannot be converted, which has been noted."""
 
 
 def data_dependent_loop(
@@ -45,18 +65,12 @@ def data_dependent_loop(
     Returns:
         The last states; and for each result of a step, those of all steps, stacked.
     """
-    forms = [_form_of(state) for state in states]
-    while True:
-        single, found, rows = _single_step(graph, forms, step)
-        wider = [_common(*pair) for pair in zip(forms, found, strict=True)]
-        if wider == forms:
-            break
-        forms = wider
-    function = graph.emit(single)
+    loop = _Loop(graph, [_form_of(state) for state in states], step)
     doublings = MOST_DOUBLINGS if most is None else max(most - 1, 0).bit_length()
-    for _ in range(min(doublings, MOST_DOUBLINGS)):
-        function = graph.emit(_twice(graph, function, forms, rows))
-    _, last, stacked = _call(graph, function, [condition, *states], forms, rows)
+    power = PrimValue(const(min(doublings, MOST_DOUBLINGS), INT64))
+    some = _branch(graph, lambda: graph.emit(Call(loop.function, [power, *states])))
+    none = _branch(graph, lambda: Tuple([condition, *states, *loop.no_rows()]))
+    _, last, stacked = loop.parts(graph.emit(If(condition, some, none)))
     return last, stacked
 
 
@@ -64,145 +78,165 @@ class _Form(NamedTuple):
     """What stays the same of an array: its dtype, and those extents that are not None."""
 
     dtype: str
-    extents: tuple[Any, ...]
+    extents: tuple[Expr | None, ...]
 
-    def variable(self, name: str) -> Var:
-        """A parameter of this form."""
-        return Var(name, self.info([]))
-
-    def info(self, known: Sequence[Any]) -> TensorStructInfo:
+    def info(self, known: Sequence[Any] = ()) -> TensorStructInfo:
         """Struct info, where the extents that may change are `known`, or have new names."""
-        names = iter(known)
-        extents = [Size("n", INT64) if e is None else e for e in self.extents]
-        if known:
-            extents = [next(names) if e is None else e for e in self.extents]
-        return TensorStructInfo(extents, self.dtype)
+        names = iter(known or [Size("n", INT64) for e in self.extents if e is None])
+        return TensorStructInfo([next(names) if e is None else e for e in self.extents], self.dtype)
+
+    def result(self) -> TensorStructInfo:
+        """Struct info of what a function returns, which gives no names to extents."""
+        is_known = None not in self.extents
+        return (
+            self.info() if is_known else TensorStructInfo(dtype=self.dtype, ndim=len(self.extents))
+        )
 
 
 def _form_of(value: Any) -> _Form:
     info = value.struct_info
     if not isinstance(info, TensorStructInfo) or info.extents is None or info.dtype is None:
         raise UnsupportedError("what a loop carries along must be an array of known rank")
-    extents = (e.value if isinstance(e, IntImm) else e for e in info.extents)
-    return _Form(str(info.dtype), tuple(extents))
+    return _Form(str(info.dtype), tuple(info.extents))
 
 
-def _common(form: _Form, other: _Form) -> _Form:
-    """The form of both arrays."""
-    if form.dtype != other.dtype or len(form.extents) != len(other.extents):
-        raise UnsupportedError("a loop that changes the dtype or rank of an array is not supported")
-    pairs = zip(form.extents, other.extents, strict=True)
-    return _Form(form.dtype, tuple(a if a is b or a == b else None for a, b in pairs))
+class _Loop:
+    """The function that takes up to ``2 ** power`` steps, given the power and the states.
+
+    It returns the condition for one more step, the states, and the stacked results of its steps.
+    """
+
+    def __init__(self, graph: Emitter, states: Sequence[_Form], step: Step) -> None:
+        self._graph, self._states = graph, list(states)
+        single, found, self._rows = self._single(step)
+        while (wider := [*map(self._common, self._states, found)]) != self._states:
+            self._states = wider
+            single, found, self._rows = self._single(step)
+        infos = [part.result() for part in (_CONDITION, *self._states, *self._rows)]
+        self._result = TupleStructInfo(infos)
+        self.function = self._doubling(graph.emit(single))
+
+    def no_rows(self) -> list[Any]:
+        """The stacked results of no steps."""
+        return [
+            self._graph.emit(op.zeros([0 if e is None else e for e in row.extents], row.dtype))
+            for row in self._rows
+        ]
+
+    def parts(self, result: Any, like: Sequence[Any] = ()) -> tuple[Any, list[Any], list[Any]]:
+        """The condition, the states and the stacked results that a call returns.
+
+        Args:
+            like: other results, which differ in their number of rows only.
+        """
+        graph = self._graph
+        forms = [_CONDITION, *self._states, *self._rows]
+        condition, *parts = (graph.emit(TupleGetItem(result, n)) for n in range(len(forms)))
+        count = len(self._states)
+        states = [self._matched(*pair) for pair in zip(parts[:count], self._states, strict=True)]
+        rows = []
+        for position, (part, row) in enumerate(zip(parts[count:], self._rows, strict=True)):
+            known: list[Any] = []
+            if like:
+                pairs = zip(like[position].struct_info.extents, row.extents, strict=True)
+                known = [extent for extent, fixed in pairs if fixed is None]
+                known[0] = Size("rows", INT64)
+            rows.append(self._matched(part, row, known))
+        return condition, states, rows
+
+    def _single(self, step: Step) -> tuple[Function, list[_Form], list[_Form]]:
+        """The function of one step, the forms of its states, and those of stacked results."""
+        found: list[_Form] = []
+        rows: list[_Form] = []
+
+        def taken(states: Sequence[Var]) -> Any:
+            goes_on, changed, results = step(states)
+            found.extend(map(_form_of, changed))
+            rows.extend(_rows_of(_form_of(result)) for result in results)
+            single = [self._graph.emit(op.expand_dims(result, 0)) for result in results]
+            return Tuple([goes_on, *changed, *single])
+
+        return _function(self._graph, self._parameters(), taken), found, rows
+
+    def _doubling(self, single: Var) -> Var:
+        """The function that calls itself, down to `single` steps."""
+        graph, power = self._graph, Size("power", INT64)
+        params = [Var("power", PrimStructInfo("int64", power)), *self._parameters()]
+        taken: list[Any] = [param.struct_info for param in params]
+        name = graph.builder.get_unique_name("loop")
+        loop = Var(name, FuncStructInfo(taken, self._result))
+
+        def twice(states: Sequence[Var]) -> Any:
+            less = PrimValue(power - 1)
+            half = graph.emit(Call(loop, [less, *states]))
+            goes_on, middle, rows = self.parts(half)
+
+            def again() -> Any:
+                result = graph.emit(Call(loop, [less, *middle]))
+                if not rows:
+                    return result
+                condition, last, others = self.parts(result, like=rows)
+                pairs = zip(rows, others, strict=True)
+                return Tuple([condition, *last, *(graph.emit(op.concat(p, 0)) for p in pairs)])
+
+            return graph.emit(If(goes_on, _branch(graph, again), SeqExpr([], half)))
+
+        def whole(params: Sequence[Var]) -> Any:
+            states = params[1:]
+            once = _branch(graph, lambda: graph.emit(Call(single, states)))
+            more = _branch(graph, lambda: twice(states))
+            return graph.emit(If(PrimValue(equal(power, 0)), once, more))
+
+        function = _function(graph, params, whole).replace(ret_struct_info=self._result)
+        return graph.builder.emit_normalized(VarBinding(loop, function))
+
+    def _parameters(self) -> list[Var]:
+        return [Var(f"state_{n}", form.info()) for n, form in enumerate(self._states)]
+
+    def _common(self, form: _Form, other: _Form) -> _Form:
+        """The form of both arrays."""
+        if form.dtype != other.dtype or len(form.extents) != len(other.extents):
+            raise UnsupportedError(
+                "a loop that changes the dtype or rank of an array is not supported"
+            )
+        is_same = self._graph.builder.analyzer.can_prove_equal
+        extents = [
+            a if a is not None and b is not None and is_same(a, b) else None
+            for a, b in zip(form.extents, other.extents, strict=True)
+        ]
+        return _Form(form.dtype, tuple(extents))
+
+    def _matched(self, value: Any, form: _Form, known: Sequence[Any] = ()) -> Any:
+        """A value whose extents have names, unless they are known."""
+        is_known = value.struct_info.extents is not None
+        return value if is_known else self._graph.builder.match_cast(value, form.info(known))
 
 
 _CONDITION: Final = _Form("bool", ())
 
 
+def _rows_of(result: _Form) -> _Form:
+    """The form of the stacked results of several steps."""
+    return _Form(
+        result.dtype, (None, *(e if isinstance(e, IntImm) else None for e in result.extents))
+    )
+
+
 def _function(
-    graph: Emitter, forms: Sequence[_Form], body: Callable[[Sequence[Var]], Any]
+    graph: Emitter, params: Sequence[Var], body: Callable[[Sequence[Var]], Any]
 ) -> Function:
-    """A function of a condition and the states."""
-    params = (_CONDITION.variable("condition"), *(form.variable("state") for form in forms))
-    builder = graph.builder
-    builder.begin_scope(params)
+    graph.builder.begin_scope(params)
     try:
         result = body(params)
     finally:
-        blocks = builder.end_scope()
-    return Function(params, SeqExpr(blocks, result), is_pure=True)
+        blocks = graph.builder.end_scope()
+    return Function(tuple(params), SeqExpr(blocks, result), is_pure=True)
 
 
-def _branch(graph: Emitter, body: Callable[[], Sequence[Any]]) -> SeqExpr:
-    """A branch, whose results are a tuple."""
+def _branch(graph: Emitter, body: Callable[[], Any]) -> SeqExpr:
     graph.builder.begin_scope()
     try:
-        results = [graph.emit(value) for value in body()]
+        result = body()
     finally:
         blocks = graph.builder.end_scope()
-    return SeqExpr(blocks, Tuple(results))
-
-
-def _single_step(
-    graph: Emitter, forms: Sequence[_Form], step: Step
-) -> tuple[Function, list[_Form], list[_Form]]:
-    """The function of one step, the forms of its states, and those of its results."""
-    found: list[_Form] = []
-    rows: list[_Form] = []
-
-    def taken(states: Sequence[Any]) -> Sequence[Any]:
-        goes_on, changed, results = step(states)
-        found.extend(_form_of(state) for state in changed)
-        rows.extend(_rows_of(result) for result in results)
-        return [goes_on, *changed, *(op.expand_dims(result, 0) for result in results)]
-
-    def whole(params: Sequence[Var]) -> Any:
-        then = _branch(graph, lambda: taken(params[1:]))
-        empty = [
-            op.zeros([0 if extent is None else extent for extent in row.extents], row.dtype)
-            for row in rows
-        ]
-        other = _branch(graph, lambda: [*params, *empty])
-        return graph.emit(If(params[0], then, other))
-
-    return _function(graph, forms, whole), found, rows
-
-
-def _rows_of(result: Any) -> _Form:
-    """The form of the stacked results of several steps."""
-    dtype, extents = _form_of(result)
-    return _Form(dtype, (None, *(e if isinstance(e, int) else None for e in extents)))
-
-
-def _twice(
-    graph: Emitter, function: Any, forms: Sequence[_Form], rows: Sequence[_Form]
-) -> Function:
-    """The function that does what another one does, twice if the condition still holds then."""
-
-    def whole(params: Sequence[Var]) -> Any:
-        goes_on, states, results = _call(graph, function, params, forms, rows)
-
-        def again() -> Sequence[Any]:
-            condition, last, others = _call(
-                graph, function, [goes_on, *states], forms, rows, like=results
-            )
-            pairs = zip(results, others, strict=True)
-            return [condition, *last, *(op.concat(pair, 0) for pair in pairs)]
-
-        then = _branch(graph, again)
-        other = _branch(graph, lambda: [goes_on, *states, *results])
-        return graph.emit(If(goes_on, then, other))
-
-    return _function(graph, forms, whole)
-
-
-def _call(
-    graph: Emitter, function: Any, arguments: Sequence[Any], forms: Sequence[_Form],
-    rows: Sequence[_Form], like: Sequence[Any] = (),
-) -> tuple[Any, list[Any], list[Any]]:  # fmt: skip
-    """The condition, the states and the results after some steps.
-
-    Args:
-        like: other results, which differ in their number of rows only.
-    """
-    called = graph.emit(Call(function, arguments))
-    condition, *parts = (
-        graph.emit(TupleGetItem(called, position)) for position in range(1 + len(forms) + len(rows))
-    )
-    states = [
-        _matched(graph, part, form.info([])) for part, form in zip(parts, forms, strict=False)
-    ]
-    results = []
-    for position, (part, row) in enumerate(zip(parts[len(forms) :], rows, strict=True)):
-        known: list[Any] = []
-        if like:
-            extents = like[position].struct_info.extents
-            changing = [e for e, fixed in zip(extents, row.extents, strict=True) if fixed is None]
-            known = [Size("rows", INT64), *changing[1:]]
-        results.append(_matched(graph, part, row.info(known)))
-    return condition, states, results
-
-
-def _matched(graph: Emitter, value: Any, info: TensorStructInfo) -> Any:
-    """A value with the extents of `info`, unless they are known."""
-    extents = value.struct_info.extents
-    return value if extents is not None else graph.builder.match_cast(value, info)
+    return SeqExpr(blocks, result)

@@ -20,6 +20,10 @@ from tilewright.relax.integer_products import WIDE, integer_convolution, integer
 from tilewright.relax.struct_info import TensorStructInfo
 from tilewright.relax.transform.decompose_ops import CONVOLUTIONS, along_axis
 from tilewright.relax.transform.function_pass import ModuleMutator, constant_of, is_call_of
+from tilewright.schedule_rules.dot_products import kinds
+from tilewright.target import Target
+from tilewright.target.kinds import KERNEL_KINDS
+from tilewright.tir.transform.machine import Machine
 
 _LARGEST: Final = {"int8": 128, "uint8": 255}
 """The dtypes whose products are computed in integers, and the largest magnitude of each."""
@@ -48,13 +52,22 @@ class FakeQuantizationToInteger(ModulePass):
     The sums of the floats are rounded, and so results differ by rounding; after quantisation by one
     step at most.
 
-    It stands before `FoldConstant`, which makes floats of quantised weights. The default pipeline
-    does without it. On AVX2 it makes networks of matrix products and wide convolutions faster, and
-    those of narrow convolutions a little slower.
+    It stands before `FoldConstant`, which makes floats of quantised weights.
+
+    Args:
+        if_fast: leave those products floats for whose integers the CPU has no instructions, and
+            all of them on other devices. The CPU is that of the enclosing ``with Target(...)``, or
+            this machine.
     """  # noqa: E501
 
+    def __init__(self, if_fast: bool = False) -> None:
+        self.if_fast = if_fast
+
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        return _Integers(mod).module()
+        target = Target.current() or Target("llvm")
+        if self.if_fast and target.kind.name in KERNEL_KINDS:
+            return mod
+        return _Integers(mod, target.machine if self.if_fast else None).module()
 
 
 class _Quantized(NamedTuple):
@@ -74,6 +87,16 @@ class _Quantized(NamedTuple):
 
 
 class _Integers(ModuleMutator):
+    """Applies the rules.
+
+    Args:
+        machine: has instructions for the products that are to be of integers; None for all of them.
+    """
+
+    def __init__(self, mod: IRModule, machine: Machine | None) -> None:
+        super().__init__(mod)
+        self._machine = machine
+
     def visit_call_(self, call: Call) -> Any:
         call = super().visit_call_(call)
         name = call.op.name.removeprefix("relax.") if isinstance(call.op, Op) else ""
@@ -98,6 +121,10 @@ class _Integers(ModuleMutator):
         has_one = infos[1].ndim == 0 and infos[2].ndim == 0
         axis = int(call.attrs["axis"]) % ndim
         return _Quantized(integers, scale, zero_point, axis, has_one)
+
+    def is_fast(self, a: _Quantized, b: _Quantized) -> bool:
+        """Whether sums of products of their integers are wanted."""
+        return self._machine is None or bool(kinds((a.dtype, b.dtype), self._machine))
 
     def constant(self, value: Any) -> np.ndarray | None:
         """The elements of a constant operand."""
@@ -159,9 +186,9 @@ def _product(rewriter: _Integers, call: Call) -> RelaxExpr | None:
     is_matrix = len(extents) > 1 and ndim > 1
     if not is_matrix or not a.has_one_scale or not (b.has_one_scale or b.axis == columns):
         return None
-    if not _is_exact(a, b, extents[-1]):
-        return None
     builder, b = rewriter.builder_, rewriter.symmetric(b)
+    if not _is_exact(a, b, extents[-1]) or not rewriter.is_fast(a, b):
+        return None
     zeros = [
         None if rewriter.is_zero(part.zero_point)
         else builder.emit(op.astype(part.zero_point, WIDE))
@@ -186,6 +213,8 @@ def _convolution(rewriter: _Integers, call: Call) -> RelaxExpr | None:
     for axis, extent in enumerate(info.extents):
         depth = depth if axis == outputs else depth * extent
     if not rewriter.is_zero(b.zero_point) or not _is_exact(a, b, depth):
+        return None
+    if not rewriter.is_fast(a, b):
         return None
     if is_const_int(info.extents[layout.index("I")], 1) and int(call.attrs["groups"]) > 1:
         return None

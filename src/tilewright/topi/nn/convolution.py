@@ -125,9 +125,10 @@ def windows_times(
         step = channels[0].var if channels else as_expr(0, depth.dtype)
         index = list(output)
         index[at] = simplified(group * depth + step)
-        for axis, inner, *options in zip(axes, place, starts, strides, dilation, strict=True):
-            start, stride, apart = options
-            index[axis] = output[axis] * stride + inner.var * apart + start
+        options = zip(axes, place, window, starts, strides, dilation, strict=True)
+        for axis, inner, extent, start, stride, apart in options:
+            inside = 0 if constant(extent) == 1 else inner.var * apart
+            index[axis] = output[axis] * stride + inside + start
         factor = weight(group, filter, step, [inner.var for inner in place])
         steps = [*channels, *place] if at < axes[0] else [*place, *channels]
         return te.sum(cast(dtype, padded(*index)) * cast(dtype, factor), axis=steps)

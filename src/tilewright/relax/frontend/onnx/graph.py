@@ -19,7 +19,8 @@ from tilewright.relax.block_builder import BlockBuilder
 from tilewright.relax.expr import Call, Constant, PrimValue, RelaxExpr, ShapeExpr, const
 from tilewright.relax.frontend.emitter import Emitter, number
 from tilewright.relax.frontend.onnx.checks import domain_of, place_of, schema_of
-from tilewright.relax.frontend.onnx.elements import Elements, evaluated
+from tilewright.relax.frontend.onnx.elements import Elements
+from tilewright.relax.frontend.onnx.evaluation import evaluated
 from tilewright.relax.frontend.onnx.functions import bound_nodes, function_of
 from tilewright.relax.frontend.onnx.sizes import identifier
 from tilewright.relax.frontend.onnx.table import (

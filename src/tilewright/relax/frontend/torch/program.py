@@ -27,7 +27,7 @@ from tilewright.relax.frontend.torch.inputs import (
 )
 from tilewright.relax.frontend.torch.table import has_converter
 from tilewright.relax.struct_info import TensorStructInfo
-from tilewright.relax.transform import ConvertToDataflow
+from tilewright.relax.transform import ConvertToDataflow, LambdaLift
 
 INLINED: Final = frozenset({"wrap_with_set_grad_enabled", "wrap_with_autocast"})
 """Calls of a part of the program with other settings, which decomposition puts in place."""
@@ -135,7 +135,7 @@ def convert(
                 value = Tuple([emit(output) for output in outputs])
         builder.emit_func_output(value)
     module = builder.finalize()
-    return ConvertToDataflow(min_size=1)(module) if branches else module
+    return ConvertToDataflow(min_size=1)(LambdaLift()(module)) if branches else module
 
 
 def _seed(random_seed: int | str | None) -> Var | Constant | None:

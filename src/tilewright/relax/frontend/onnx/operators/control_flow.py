@@ -10,7 +10,7 @@ from onnx import GraphProto
 from tilewright.relax import op
 from tilewright.relax.expr import If, RelaxExpr, SeqExpr, Tuple, TupleGetItem
 from tilewright.relax.frontend.emitter import number
-from tilewright.relax.frontend.loops import data_dependent_loop
+from tilewright.relax.frontend.loops import UnknownStepError, data_dependent_loop
 from tilewright.relax.frontend.onnx.graph import UNKNOWN, Graph
 from tilewright.relax.frontend.onnx.table import converts
 from tilewright.relax.frontend.onnx.types import Items
@@ -135,7 +135,7 @@ def _unknown_steps(
         whether, *results = graph.convert_graph(body, [iteration, graph.constant(True), *others])
         graph.node = node
         if any(value is UNKNOWN for value in [whether, *results]):
-            raise _UnknownError
+            raise UnknownStepError
         if _has_sequences(results):
             raise UnsupportedError("a loop whose steps return sequences is not supported")
         following = graph.emit(op.add(iteration, graph.constant(1, "int64")))
@@ -148,13 +148,9 @@ def _unknown_steps(
         states, rows = data_dependent_loop(
             graph, goes_on(condition, start), [start, *carried], step, bound
         )
-    except _UnknownError:
+    except UnknownStepError:
         return [UNKNOWN] * graph.result_count()
     return [*states[1:], *rows]
-
-
-class _UnknownError(Exception):
-    """Raised in a step that cannot be converted."""
 
 
 def _stacked(graph: Graph, values: Sequence[Any], axis: int) -> Any:

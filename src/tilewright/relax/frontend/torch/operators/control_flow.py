@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 import torch
 
-from tilewright.ir.arithmetic import equal
-from tilewright.ir.convert import const
-from tilewright.ir.dtype import INT64
-from tilewright.ir.expr import Var as Size
-from tilewright.relax.expr import Call, If, PrimValue, RelaxExpr, SeqExpr, Tuple, TupleGetItem, Var
+from tilewright.relax import op
+from tilewright.relax.expr import If, PrimValue, RelaxExpr, SeqExpr, Tuple, TupleGetItem
+from tilewright.relax.frontend.loops import UnknownStepError, data_dependent_loop
 from tilewright.relax.frontend.table import UnsupportedError
 from tilewright.relax.frontend.torch.graph import UNKNOWN, Graph
 from tilewright.relax.frontend.torch.table import converts
-from tilewright.relax.struct_info import FuncStructInfo, PrimStructInfo, TupleStructInfo
-
-MOST_DOUBLINGS: Final = 62
-"""A loop runs at most ``2**62`` times."""
 
 
 @converts("cond")
@@ -47,76 +41,21 @@ def while_loop(
     """What is carried after the body has run as long as the condition holds."""
     if not all(isinstance(value, RelaxExpr) for value in carried):
         raise UnsupportedError("a loop can carry tensors only")
-    state = [graph.emit(value) for value in carried]
-    loop = _Loop(graph, condition, body, [value.struct_info for value in state], others)
-    if not loop.is_known:
+
+    def goes_on(state: Sequence[Any]) -> Any:
+        (result,) = _known_results(graph, condition, [*state, *others])
+        truth = _truth(graph, result)
+        return graph.emit(op.full((), truth, "bool")) if isinstance(truth, PrimValue) else truth
+
+    def step(state: Sequence[Any]) -> tuple[Any, Sequence[Any], Sequence[Any]]:
+        after = _known_results(graph, body, [*state, *others])
+        return goes_on(after), after, []
+
+    try:
+        state = [graph.emit(value) for value in carried]
+        return data_dependent_loop(graph, goes_on(state), state, step)[0]
+    except UnknownStepError:
         return UNKNOWN
-    return _items(graph, loop.run(state))
-
-
-class _Loop:
-    """A function that runs the body of a loop up to ``2**power`` times.
-
-    It calls itself for ``power - 1`` and, if the condition still holds, once more. So the stack
-    stays small, however often the body runs.
-    """
-
-    def __init__(
-        self, graph: Graph, condition: torch.fx.GraphModule, body: torch.fx.GraphModule,
-        infos: Sequence[Any], others: Sequence[Any],
-    ) -> None:  # fmt: skip
-        self._graph, self._condition, self._others = graph, condition, others
-        self._captured = [value for value in others if isinstance(value, Var)]
-        power = Size("power", INT64)
-        state = [Var(f"state_{n}", info) for n, info in enumerate(infos)]
-        inside = [Var(value.name_hint, value.struct_info) for value in self._captured]
-        params = [Var("power", PrimStructInfo("int64", power)), *state, *inside]
-        name = graph.builder.get_unique_name("loop")
-        taken: list[Any] = [param.struct_info for param in params]
-        signature = FuncStructInfo(taken, TupleStructInfo(infos))
-        self._name = graph.builder.declare_func(name, signature)
-        with graph.builder.function(name, params, private=True):
-            operands = self._operands(inside)
-            once = _branch(graph, body, [*state, *operands])
-            twice = self._twice(PrimValue(power - 1), state, inside)
-            self.is_known = UNKNOWN not in (once, twice)
-            result = If(PrimValue(equal(power, 0)), once, twice) if self.is_known else Tuple(state)
-            graph.builder.emit_func_output(graph.emit(result))
-
-    def run(self, state: Sequence[Any]) -> Any:
-        """Run the body as long as the condition holds."""
-        return self._continued(
-            PrimValue(const(MOST_DOUBLINGS, INT64)), state, self._captured, Tuple(state)
-        )
-
-    def _operands(self, captured: Sequence[Any]) -> list[Any]:
-        """The other operands, where variables are those of the function."""
-        variables = iter(captured)
-        return [next(variables) if isinstance(v, Var) else v for v in self._others]
-
-    def _twice(self, power: Any, state: Sequence[Any], captured: Sequence[Any]) -> Any:
-        self._graph.builder.begin_scope()
-        half = self._graph.emit(self._call(power, state, captured))
-        result = self._continued(power, _items(self._graph, half), captured, half)
-        blocks = self._graph.builder.end_scope()
-        return UNKNOWN if result is UNKNOWN else SeqExpr(blocks, result)
-
-    def _continued(
-        self, power: Any, state: Sequence[Any], captured: Sequence[Any], otherwise: Any
-    ) -> Any:
-        """The call for `state` if the condition holds for it."""
-        graph = self._graph
-        results = _results(graph, self._condition, [*state, *self._operands(captured)])
-        if results is UNKNOWN:
-            return UNKNOWN
-        condition = _truth(graph, results[0])
-        graph.builder.begin_scope()
-        more = graph.emit(self._call(power, state, captured))
-        call = SeqExpr(graph.builder.end_scope(), more)
-        return graph.emit(If(condition, call, SeqExpr([], otherwise)))
-
-    def _call(self, power: Any, state: Sequence[Any], captured: Sequence[Any]) -> Call:
-        return Call(self._name, [power, *state, *captured])
 
 
 def _truth(graph: Graph, condition: Any) -> Any:
@@ -158,3 +97,17 @@ def _results(graph: Graph, program: torch.fx.GraphModule, operands: Sequence[Any
     results: Any = graph.argument(program.graph.output_node().args[0])
     results = results if isinstance(results, list) else [results]
     return UNKNOWN if any(value is UNKNOWN for value in results) else results
+
+
+def _known_results(
+    graph: Graph, program: torch.fx.GraphModule, operands: Sequence[Any]
+) -> list[Any]:
+    """The results of a part of a loop.
+
+    Raises:
+        UnknownStepError: if it cannot be converted.
+    """
+    results = _results(graph, program, operands)
+    if results is UNKNOWN:
+        raise UnknownStepError
+    return results
