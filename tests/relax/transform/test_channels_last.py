@@ -7,6 +7,8 @@ from tests.relax.transform.fusion_programs import array, bindings_of
 import tilewright as tvm
 from tilewright import nd, relax
 from tilewright.relax import op, transform
+from tilewright.script import relax as R
+from tilewright.script import tir as T
 
 TARGET = "llvm -mtriple=x86_64-linux-gnu -mcpu=haswell -num-cores=1"
 
@@ -26,9 +28,9 @@ def graph(shape, make, *others, dtype="float32"):
     return builder.get()
 
 
-def convolution(x, before, after, window=5, **options):
+def convolution(x, before, after, window=5, seed=0, **options):
     return op.nn.conv2d(
-        x, constant(after, before // options.get("groups", 1), window, window),
+        x, constant(after, before // options.get("groups", 1), window, window, seed=seed),
         padding=window // 2, **options,
     )  # fmt: skip
 
@@ -142,3 +144,56 @@ def test_batches_of_any_size():
             result = builder.emit_output(convolution(x, 8, 16))
         builder.emit_func_output(result)
     assert calls_of(converted(builder.get())) == ["permute_dims", "nn.conv2d", "permute_dims"]
+
+
+def test_an_image_that_two_convolutions_read_is_moved_once_in_a_block():
+    def both(x):
+        return op.concat((convolution(x, 8, 16), convolution(x, 8, 24)), 1)
+
+    assert calls_of(converted(graph((1, 8, 6, 6), both))).count("permute_dims") == 2
+
+
+def test_what_is_bound_in_a_block_is_not_used_outside_of_it():
+    x = relax.Var("x", array(1, 8, 6, 6))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            first = builder.emit_output(convolution(x, 8, 16))
+        with builder.dataflow():
+            second = builder.emit_output(op.add(convolution(x, 8, 16, seed=1), first))
+        builder.emit_func_output(second)
+    after = converted(builder.get())
+    assert relax.analysis.well_formed(after)
+    assert calls_of(after).count("permute_dims") == 5
+
+
+def test_an_array_that_is_written_over_is_moved_again():
+    @tvm.script.ir_module
+    class Module:
+        @T.prim_func(private=True)
+        def increment(A: T.Buffer((1, 8, 6, 6), "float32")):
+            for n, c, h, w in T.grid(1, 8, 6, 6):
+                with T.block("increment"):
+                    vn, vc, vh, vw = T.axis.remap("SSSS", [n, c, h, w])
+                    A[vn, vc, vh, vw] = A[vn, vc, vh, vw] + T.float32(1)
+
+        @R.function
+        def main(x: R.Tensor((1, 8, 6, 6), "float32"), w: R.Tensor((16, 8, 5, 5), "float32")):
+            cls = Module
+            with R.dataflow():
+                y = R.multiply(x, R.const(2.0))
+                before = R.nn.conv2d(y, w, padding=2)
+                after = R.call_tir_inplace(
+                    cls.increment, (y,), [0], R.Tensor((1, 8, 6, 6), "float32")
+                )
+                again = R.nn.conv2d(y, w, padding=2)
+                result = (before, after, again)
+                R.output(result)
+            return result
+
+    mod = transform.BindParams("main", {"w": constant(16, 8, 5, 5).data})(Module)
+    names = calls_of(converted(mod))
+    assert names.count("permute_dims") == 4
+    assert names.index("call_tir_inplace") < max(
+        n for n, name in enumerate(names) if name == "permute_dims"
+    )

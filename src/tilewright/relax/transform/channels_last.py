@@ -17,7 +17,16 @@ from tilewright.ir.transform import ModulePass
 from tilewright.relax import op
 from tilewright.relax.analysis.functions import remove_all_unused
 from tilewright.relax.analysis.variables import definition
-from tilewright.relax.expr import Call, Constant, Function, PrimValue, RelaxExpr, Tuple, Var
+from tilewright.relax.expr import (
+    BindingBlock,
+    Call,
+    Constant,
+    Function,
+    PrimValue,
+    RelaxExpr,
+    Tuple,
+    Var,
+)
 from tilewright.relax.op import elementwise, unary
 from tilewright.relax.struct_info import TensorStructInfo
 from tilewright.relax.transform.function_pass import ModuleMutator, constant_of, is_call_of
@@ -136,7 +145,14 @@ class _Conversion(ModuleMutator):
     def __init__(self, mod: IRModule, lanes: Callable[[DType], int]) -> None:
         super().__init__(mod)
         self._lanes = lanes
-        self._moved: dict[Var, RelaxExpr] = {}
+        self._moved: dict[Var, Var] = {}
+
+    def visit_binding_block(self, block: BindingBlock) -> Any:
+        """A block, outside of which what is bound in it is perhaps not visible."""
+        outer, self._moved = self._moved, {}
+        result = super().visit_binding_block(block)
+        self._moved = outer
+        return result
 
     def visit_call_(self, call: Call) -> Any:
         call = super().visit_call_(call)
@@ -183,9 +199,10 @@ class _Conversion(ModuleMutator):
             return Constant(np.ascontiguousarray(source.data.numpy().transpose(TO_LAST)))
         if not isinstance(value, Var):
             return self.builder_.emit(op.permute_dims(value, TO_LAST))
-        if value not in self._moved:
-            self._moved[value] = self.builder_.emit(op.permute_dims(value, TO_LAST))
-        return self._moved[value]
+        moved = self._moved.get(value)
+        if moved is None or self.builder_.lookup_usable(moved) is None:
+            moved = self._moved[value] = self.builder_.emit(op.permute_dims(value, TO_LAST))
+        return moved
 
     def _first(self, value: RelaxExpr) -> RelaxExpr:
         """The transposition of a result."""
