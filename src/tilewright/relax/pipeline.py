@@ -14,7 +14,7 @@ from tilewright.target import Target
 
 
 def zero() -> Pass:
-    """Make few and large kernels, whatever the machine is."""
+    """Make few and large kernels; of the machine, only the width of its vectors matters."""
     return Sequential(
         [
             # Simplify the graph while it still says what is meant.
@@ -27,6 +27,7 @@ def zero() -> Pass:
             ),  # what follows moves things in such blocks only
             transform.EliminateCommonSubexpr(),  # while calls are short: attributes, no kernels
             transform.FoldConstant(),  # last of these: weights that were rearranged are weights
+            transform.ChannelsLast(),  # when weights are constants, which cost nothing to move
             transform.DeadCodeElimination(),  # a user that does nothing still keeps kernels apart
             # From operators to kernels.
             transform.LegalizeOps(),  # one tensor program for each operator

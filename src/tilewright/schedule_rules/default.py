@@ -9,6 +9,7 @@ from typing import Final
 from tilewright.error import ArgumentError
 from tilewright.ir.module import IRModule
 from tilewright.schedule_rules.accesses import accesses_of
+from tilewright.schedule_rules.channel_windows import tile_channel_windows
 from tilewright.schedule_rules.contraction import tile_products
 from tilewright.schedule_rules.elementwise import vectorize_elements
 from tilewright.schedule_rules.eligible import lacks_threads, marked_as_scheduled, may_schedule
@@ -104,23 +105,27 @@ def schedule_for_cpu(sch: Schedule, blocks: Sequence[BlockRV], machine: Machine)
     """
     sch, blocks = inline_producers(sch, blocks)
     blocks = [block for block in blocks if _is_to_schedule(sch, block)]
-    sch, blocks = _schedule_large_windows(sch, blocks, machine)
+    sch, blocks = _schedule_windows(sch, blocks, machine)
     stages = append_epilogues(stages_of(sch, blocks))
     for group in groups_of(stages, machine):
         sch = schedule_group(sch, group, machine)
     return sch
 
 
-def _schedule_large_windows(
+def _schedule_windows(
     sch: Schedule, blocks: Sequence[BlockRV], machine: Machine
 ) -> tuple[Schedule, Sequence[BlockRV]]:
-    """Schedule windows in bands, where whole images do not stay near; what is left to schedule."""
+    """Schedule windows together with what makes their data; what is left to schedule.
+
+    Windows of rows run in bands where whole images do not stay near.
+    """
     view = sch.copy()
     for block in blocks:
-        if has_large_windows(nest_of(view, block), machine):
-            scheduled = scheduled_by([tile_windows], sch, block, machine)
-            if scheduled is not None:
-                sch, blocks = scheduled, [b for b in blocks if is_plain(scheduled, b)]
+        nest = nest_of(view, block)
+        rules = [tile_windows] if has_large_windows(nest, machine) else [tile_channel_windows]
+        scheduled = scheduled_by(rules, sch, block, machine)
+        if scheduled is not None:
+            sch, blocks = scheduled, [b for b in blocks if is_plain(scheduled, b)]
     return sch, blocks
 
 

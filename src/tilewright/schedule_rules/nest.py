@@ -236,9 +236,9 @@ def plain_nest(sch: Schedule, block: BlockRV) -> Nest:
 
 
 def is_plain(sch: Schedule, block: BlockRV) -> bool:
-    """Whether a block is as in a program that has no schedule."""
+    """Whether a block is as in a program that has no schedule, and still there."""
     try:
         plain_nest(sch, block)
-    except DoesNotFitError:
+    except (DoesNotFitError, ScheduleError):
         return False
     return True

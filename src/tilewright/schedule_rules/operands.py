@@ -156,7 +156,7 @@ def _best_row(rows: Sequence[Var], accesses: BlockAccesses) -> Var:
     symbolic = [var for var in rows if accesses.extents[var] is None]
     if symbolic and most == ENOUGH_ROWS:
         return symbolic[-1]
-    return next(var for var in rows if accesses.extents[var] == most)
+    return next(var for var in reversed(rows) if accesses.extents[var] == most)
 
 
 def _independent(spatial: Sequence[Var], loads: Sequence[StridedAccess], column: Var) -> list[Var]:

@@ -65,8 +65,8 @@ def tile_windows(sch: Schedule, nest: Nest, machine: Machine) -> Sequence[Struct
     if window is None:
         return []
     producers, consumers = sch.get_producers(nest.block), sch.get_consumers(nest.block)
-    before = [n for n, b in enumerate(producers) if _is_producer(sch, b, nest)]
-    after = [n for n, b in enumerate(consumers) if _is_epilogue(sch, b, nest)]
+    before = [n for n, b in enumerate(producers) if is_producer(sch, b, nest)]
+    after = [n for n, b in enumerate(consumers) if is_epilogue(sch, b, nest)]
     for chosen in ((before, after), (before, []), ([], [])):
         bands = _Bands(window, machine, *chosen)
         if attempt(sch, lambda s, do=bands: do(s, nest)) is not None:
@@ -98,8 +98,8 @@ class _Bands(NamedTuple):
     after: Sequence[int]
 
     def __call__(self, sch: Schedule, nest: Nest) -> None:
-        producers = _at(self.before, sch.get_producers, nest.block)
-        consumers = _at(self.after, sch.get_consumers, nest.block)
+        producers = at_positions(self.before, sch.get_producers, nest.block)
+        consumers = at_positions(self.after, sch.get_consumers, nest.block)
         others = nest.of(without(nest.accesses.spatial, *self.window))
         reduced = nest.of(nest.accesses.reduction)
         is_parallel = self._bands_in_parallel(nest)
@@ -163,7 +163,7 @@ class _Bands(NamedTuple):
         return lanes_for(nest.accesses.extents[self.window.column], lanes)
 
 
-def _at(
+def at_positions(
     positions: Sequence[int], query: Callable[[BlockRV], list[BlockRV]], block: BlockRV
 ) -> list[BlockRV]:
     """The blocks at some positions of the answer to a query, which is asked only if needed."""
@@ -198,28 +198,28 @@ def window_of(nest: Nest) -> Window | None:
     found = find_contraction(accesses)
     if found is not None and not all(load.mentions(found.row) for load in found.moving):
         return None  # each vector is used for many rows: a product of matrices
-    sliding = [var for var in accesses.spatial if _slides(accesses, largest, var)]
+    sliding = [var for var in accesses.spatial if slides(accesses, largest, var)]
     if not any(column is var for var in sliding):
         return None
     rows = [var for var in without(sliding, column) if accesses.extents[var] != 1]
     return Window(rows[-1] if rows else None, column)
 
 
-def _slides(accesses: BlockAccesses, load: StridedAccess, var: Var) -> bool:
+def slides(accesses: BlockAccesses, load: StridedAccess, var: Var) -> bool:
     """Whether an index has both `var` and a reduction iterator in it."""
     mentioned = [{id(item) for item in variables_of(index)} for index in load.indices]
     steps = {id(item) for item in accesses.reduction}
     return any(id(var) in names and names & steps for names in mentioned)
 
 
-def _is_producer(sch: Schedule, block: BlockRV, nest: Nest) -> bool:
+def is_producer(sch: Schedule, block: BlockRV, nest: Nest) -> bool:
     """Whether a block computes nothing but elements for another one."""
     consumers = sch.get_consumers(block)
     only = len(consumers) == 1 and sch.get(consumers[0]) is sch.get(nest.block)
     return only and is_complete(sch, block) and is_plain(sch, block)
 
 
-def _is_epilogue(sch: Schedule, block: BlockRV, nest: Nest) -> bool:
+def is_epilogue(sch: Schedule, block: BlockRV, nest: Nest) -> bool:
     """Whether a block reads each result at its own iterators."""
     if not is_plain(sch, block) or not is_complete(sch, block):
         return False

@@ -9,6 +9,7 @@ from tilewright.relax.transform.attributes import (
 )
 from tilewright.relax.transform.bind_params import BindParams, BindSymbolicVars
 from tilewright.relax.transform.canonicalize_bindings import CanonicalizeBindings, Normalize
+from tilewright.relax.transform.channels_last import ChannelsLast
 from tilewright.relax.transform.dataflow import ConvertToDataflow, ToNonDataflow, TopologicalSort
 from tilewright.relax.transform.decompose_ops import (
     DecomposeOpsForInference,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import ClassVar, Final
 
+from tilewright.schedule_rules.channel_windows import tile_channel_windows
 from tilewright.schedule_rules.contraction import tile_products
 from tilewright.schedule_rules.default import schedule_group
 from tilewright.schedule_rules.elementwise import vectorize_elements
@@ -88,10 +89,15 @@ class NestRule(ScheduleRule):
         return type(self).rule(sch, nest, self.machine)
 
 
-class TileStencil(NestRule):
-    """The bands of `tilewright.schedule_rules.windows`."""
+def _tile_any_windows(sch: Schedule, nest: Nest, machine: Machine) -> Sequence[Structure]:
+    """Windows of rows, or of channels."""
+    return tile_windows(sch, nest, machine) or tile_channel_windows(sch, nest, machine)
 
-    rule = staticmethod(tile_windows)
+
+class TileStencil(NestRule):
+    """The bands of `tilewright.schedule_rules.windows`, and the tiles of `channel_windows`."""
+
+    rule = staticmethod(_tile_any_windows)
 
 
 class TileProduct(NestRule):
