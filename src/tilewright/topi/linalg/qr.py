@@ -11,6 +11,7 @@ from tilewright.error import ArgumentValueError
 from tilewright.ir.arithmetic import minimum
 from tilewright.ir.convert import cast
 from tilewright.ir.dtype import INT64
+from tilewright.ir.expr import Expr
 from tilewright.script import tir as T  # noqa: N812
 from tilewright.te import Tensor
 from tilewright.tir.function import PrimFunc
@@ -35,10 +36,7 @@ def qr(x: Tensor, mode: str = "reduced") -> list[Tensor]:
         [in_one_batch(x)], _reflect(str(x.dtype)), "qr_reflections"
     )
     width = rows if mode == "complete" else minimum(rows, columns)
-    places = te.compute((cast(INT64, width),), lambda i: i, "T_columns")
-    basis = te.extern_primfunc(
-        [reflected, scales, places], _basis_of(str(x.dtype)), "qr_orthonormal"
-    )
+    basis = _basis(reflected, scales, width)
     triangle = te.compute(
         reflected.shape,
         lambda b, i, j: te.if_then_else(i <= j, reflected(b, i, j), te.const(0, x.dtype)),
@@ -48,6 +46,28 @@ def qr(x: Tensor, mode: str = "reduced") -> list[Tensor]:
         in_batches(basis, outer, (rows, width)),
         in_batches(triangle, outer, (width, columns)),
     ]
+
+
+def householder_product(x: Tensor, scales: Tensor) -> Tensor:
+    """The first columns of a product of reflections.
+
+    Args:
+        x: ``(..., m, n)``, with the direction of a reflection below the diagonal in each column.
+        scales: ``(..., k)``, how far the first k of them reflect.
+
+    Returns:
+        The first n columns of the product, ``(..., m, n)``.
+    """
+    require_matrices("householder_product", x)
+    outer, (rows, columns) = x.shape[:-2], x.shape[-2:]
+    basis = _basis(in_one_batch(x), in_one_batch(scales, 1), columns)
+    return in_batches(basis, outer, (rows, columns))
+
+
+def _basis(reflections: Tensor, scales: Tensor, width: Expr) -> Tensor:
+    places = te.compute((cast(INT64, width),), lambda i: i, "T_columns")
+    program = _basis_of(str(reflections.dtype))
+    return te.extern_primfunc([reflections, scales, places], program, "qr_orthonormal")
 
 
 def _reflect(dtype: str) -> PrimFunc:

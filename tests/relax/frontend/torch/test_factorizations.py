@@ -47,6 +47,7 @@ FACTORIZATIONS = {
     "qr": lambda x, s, b: linalg.qr(b)[0],
     "qr, complete": lambda x, s, b: linalg.qr(b, mode="complete")[0],
     "qr, triangle": lambda x, s, b: linalg.qr(b.mT, mode="r")[1],
+    "householder_product": lambda x, s, b: linalg.householder_product(b, b[:, 0, :2]),
     "svd": lambda x, s, b: _product(*linalg.svd(b, full_matrices=False)),
     "svd of more columns": lambda x, s, b: _product(*linalg.svd(b.mT, full_matrices=False)),
     "svd, full": lambda x, s, b: linalg.svd(b)[0].square().sum(-1),

@@ -280,6 +280,12 @@ def qr(graph: Graph, x: Any, mode: str = "reduced") -> list[Any]:
     return [basis, triangle]
 
 
+@converts("aten.linalg_householder_product")
+def householder_product(graph: Graph, x: Any, scales: Any) -> Any:
+    """The first columns of a product of reflections."""
+    return graph.emit_te(linalg.householder_product, x, scales)
+
+
 def _svd(
     graph: Graph, x: Any, full_matrices: bool = False, compute_uv: bool = True, *,
     driver: str | None = None,
