@@ -128,6 +128,24 @@ def test_eigh(n, lower, dtype):
         close(run(lambda X: linalg.eigh(X, lower), read, dims=[("b", "n", "n")])[0], values)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("scale", [0, 1e-3, 1, 30])
+def test_matrix_exp(scale, dtype):
+    x = real(2, 5, 5, dtype=dtype) * np.dtype(dtype).type(scale)
+    x = x - transposed(x)  # the exponential of which is orthogonal
+    (result,) = compiled(linalg.matrix_exp, x)
+    values, vectors = np.linalg.eigh(1j * x.astype("float64"))
+    expected = (vectors * np.exp(-1j * values)[:, None] @ vectors.conj().swapaxes(1, 2)).real
+    bound = 60 * np.finfo(dtype).eps * max(1, np.abs(values).max())
+    np.testing.assert_allclose(result, expected, rtol=0, atol=bound)
+    np.testing.assert_allclose(run(linalg.matrix_exp, x), expected, rtol=0, atol=bound)
+
+
+def test_matrix_exp_that_is_not_finite():
+    assert np.isnan(run(linalg.matrix_exp, np.array([[np.nan, 0], [0, 1]]))).any()
+    assert not np.isfinite(run(linalg.matrix_exp, np.array([[np.inf, 0], [0, 1]]))).all()
+
+
 def test_eigh_of_opposite_and_equal_eigenvalues():
     x = np.zeros((4, 4))
     x[0, 1] = x[1, 0] = 1

@@ -24,6 +24,7 @@ FACTORIZATIONS = {
     "triangular_solve": lambda x, s, b: torch.triangular_solve(b, s, transpose=True)[0],
     "inv": lambda x, s, b: linalg.inv(x),
     "inv of one matrix": lambda x, s, b: torch.inverse(x[0]),
+    "matrix_exp": lambda x, s, b: linalg.matrix_exp(x - x.mT),
     "matrix_power": lambda x, s, b: linalg.matrix_power(x, -3),
     "solve": lambda x, s, b: linalg.solve(x, b),
     "solve for a vector": lambda x, s, b: linalg.solve(x[0], b[0, :, 0]),
@@ -96,3 +97,11 @@ def test_compiled_for_any_number_of_matrices():
         inputs = _matrices(count)
         for ours, theirs in zip(vm["main"](*inputs), model(*inputs), strict=True):
             assert distance(torch.from_dlpack(ours).numpy(), theirs.numpy()) < 1e-5
+
+
+def test_orthogonal_parametrizations():
+    square, tall = torch.nn.Linear(4, 4), torch.nn.Linear(3, 5)
+    layers = [torch.nn.utils.parametrizations.orthogonal(layer) for layer in (square, tall)]
+    model = Functions([lambda x: layers[0](x), lambda x: layers[1](x[..., :3])], layers)
+    inputs = (torch.randn(2, 4),)
+    assert max(difference(imported(model, inputs), model, inputs)) < 1e-5

@@ -304,6 +304,12 @@ def _eigh(graph: Graph, x: Any, UPLO: str = "L", compute_v: bool = True) -> list
 convert_by({"aten._linalg_svd": _svd, "aten._linalg_eigh": _eigh})
 
 
+@converts("aten.linalg_matrix_exp")
+def matrix_exp(graph: Graph, x: Any) -> Any:
+    """The exponential of a matrix."""
+    return graph.emit_te(linalg.matrix_exp, x)
+
+
 def _tolerance(value: Any, default: float) -> Any:
     return default if value is None else value
 
