@@ -1,5 +1,6 @@
 """Pages as the site has them."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,19 @@ def test_the_navigation_is_the_lists_of_a_page():
     text = "# T\n\n[x](x.md)\n\n## One\n\n* [a](a.md): [b](b.md)\n  [c](c/d.md)\n\n## Two\n\ntext\n"
     (only,) = pages.navigation_of(text)
     assert only == "\n```{toctree}\n:hidden:\n:caption: One\n\na\nb\nc/d\n```\n"
+
+
+@pytest.mark.parametrize("language", [ENGLISH, CHINESE], ids=lambda language: language.name)
+def test_every_page_is_in_a_list(language):
+    all_pages = {page.with_suffix("").as_posix() for page in language.pages()}
+    listed = set()
+    for page in language.pages():
+        text = (language.sources / page).read_text(encoding="utf-8")
+        site = pages.page_of_site(language, page, text)
+        for entries in re.findall(r"```{toctree}\n(?::[^\n]*\n)*\n(.*?)\n```", site, re.DOTALL):
+            listed |= {(page.parent / entry).as_posix() for entry in entries.split()}
+    assert listed - all_pages <= {"reference/index"}  # which is made of docstrings
+    assert all_pages - listed == {"index"}
 
 
 @pytest.mark.parametrize(

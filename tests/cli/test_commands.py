@@ -44,6 +44,15 @@ def test_a_wrong_command_line(run, arguments):
     assert "--help" in errors
 
 
+@pytest.mark.filterwarnings("default")
+def test_warnings_are_lines_of_the_program(run, tmp_path):
+    odd = tmp_path / "odd.py"
+    odd.write_text("import warnings\nwarnings.warn('this is odd')\n")
+    _, output, errors = run("tune", odd)
+    assert output == ""
+    assert errors.splitlines()[0] == "tilewright: this is odd"
+
+
 def test_replay_prints_the_best_schedule(run, program, tuned):
     code, output, errors = run("replay", program, "--work-dir", tuned, "--target", ONE)
     assert (code, errors) == (0, "tilewright: 1 of 1 tasks matched\n")
@@ -184,7 +193,7 @@ def test_tune_up_to_a_number_of_trials(run, program, tuned, monkeypatch, wanted,
 @pytest.mark.parametrize("arguments", [("-v", "records", "stats"), ("records", "stats", "-v")])
 def test_what_happens_is_logged_wherever_the_option_is(run, tuned, monkeypatch, arguments):
     seen = []
-    monkeypatch.setattr(cli, "_show_warnings", seen.append)
+    monkeypatch.setattr(cli, "_show_log", seen.append)
     assert run(*arguments, tuned)[0] == 0
     assert seen == [True]
 

@@ -6,6 +6,7 @@ import argparse
 import logging
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import Any, Final, NoReturn
 
@@ -50,8 +51,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     try:
         options = _parser().parse_args(arguments)
-        _show_warnings(options.verbose)
-        return options.run(options)
+        _show_log(options.verbose)
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            return options.run(options)
     except _UsageError as error:
         print(f"tilewright: {error}", file=sys.stderr)
         return MISUSED
@@ -100,7 +103,12 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _show_warnings(verbose: bool) -> None:
+def _show_warning(message: Warning | str, *_: Any) -> None:
+    """Write a warning without the line of the package that it comes from."""
+    print(f"tilewright: {message}", file=sys.stderr)
+
+
+def _show_log(verbose: bool) -> None:
     """Let warnings of the log come to stderr, as lines of this program."""
     level = logging.INFO if verbose else logging.WARNING
     handler = logging.StreamHandler()

@@ -1,6 +1,6 @@
 """Operators as tensor expressions."""
 
-from tilewright.topi import generic, image, nn, testing, utils, vision
+from tilewright.topi import generic, image, linalg, nn, testing, utils, vision
 from tilewright.topi import generic as x86
 from tilewright.topi.broadcast import (
     add,

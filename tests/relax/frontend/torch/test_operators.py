@@ -361,6 +361,16 @@ SIZES_FROM_DATA = {
     "unique, which": lambda x, i: torch.unique(i, return_inverse=True)[1],
     "unique, how many": lambda x, i: torch.unique(i, return_counts=True)[1],
     "unique rows": lambda x, i: torch.unique(i % 2, dim=0),
+    "unique_consecutive": lambda x, i: torch.unique_consecutive(i % 2),
+    "unique_consecutive, which": lambda x, i: torch.unique_consecutive(i % 2, return_inverse=True)[
+        1
+    ],
+    "unique_consecutive, how many": lambda x, i: torch.unique_consecutive(
+        i % 2, return_counts=True
+    )[1],
+    "unique_consecutive rows": lambda x, i: torch.unique_consecutive(x.round() > 9, dim=0),
+    "unique_consecutive columns": lambda x, i: torch.unique_consecutive(i % 2, dim=1),
+    "unique_consecutive of nothing": lambda x, i: torch.unique_consecutive(i[0, :0]),
     "bincount": lambda x, i: torch.bincount(i[0]),
     "bincount of weights": lambda x, i: torch.bincount(i[0], x[0], minlength=9),
     "bincount of nothing": lambda x, i: torch.bincount(i[0, :0], minlength=2),

@@ -36,7 +36,7 @@ _LIKE: Final = {torch.SymInt: 1, torch.SymFloat: 1.0, torch.SymBool: True}
 """Numbers in place of symbolic ones, where only the kind matters."""
 CHECKS: Final = frozenset({
     "aten._assert_tensor_metadata", "aten._assert_scalar", "aten._assert_async",
-    "aten.sym_constrain_range", "aten.sym_constrain_range_for_size",
+    "aten.sym_constrain_range", "aten.sym_constrain_range_for_size", "aten._linalg_check_errors",
 })  # fmt: skip
 """What states conditions that hold for all inputs that the program was exported for."""
 ELEMENTS: Final = frozenset({"aten._local_scalar_dense", "aten.item"})
@@ -148,7 +148,7 @@ class Graph(Emitter):
         is_size = isinstance(node.meta.get("val"), (*SYMBOLIC, bool, int, float)) and (
             str(node.target).rpartition(".")[0] not in ELEMENTS
         )
-        is_check = str(node.target).rpartition(".")[0] in CHECKS
+        is_check = str(_operator_of(node)).rpartition(".")[0] in CHECKS
         if is_size or is_check or node.target is operator.getitem:
             return None
         is_complex = any(has_complex(self.values.get(source)) for source in node.all_input_nodes)
@@ -216,6 +216,11 @@ class Graph(Emitter):
     def struct_info_of(self, fake: torch.Tensor) -> TensorStructInfo:
         """What torch knows of a tensor."""
         return TensorStructInfo(self.sizes.shape(fake.shape), dtype_of(fake.dtype))
+
+
+def _operator_of(node: torch.fx.Node) -> Any:
+    """What a node calls, also where torch has noted that its order among others matters."""
+    return node.args[1] if node.target is torch.ops.higher_order.with_effects else node.target
 
 
 def has_complex(value: Any) -> bool:

@@ -246,6 +246,8 @@ def results(
     returned: list[RelaxExpr] = []
     specs = program.graph_signature.output_specs
     for argument, spec in zip(output.args[0], specs, strict=True):
+        if spec.kind is OutputKind.TOKEN:  # the order of effects, which nothing here has
+            continue
         value = graph.argument(argument)
         values = changed if spec.kind in CHANGES else returned
         if isinstance(value, str):

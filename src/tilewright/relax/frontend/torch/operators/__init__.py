@@ -7,6 +7,7 @@ from tilewright.relax.frontend.torch.operators import (
     complex_numbers,
     control_flow,
     create,
+    factorizations,
     images,
     index,
     layout,

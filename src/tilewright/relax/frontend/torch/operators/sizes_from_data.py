@@ -50,6 +50,42 @@ def unique(graph: Graph, x: Any, *options: Any) -> list[Any]:
     return [value if graph.uses_result(index) or not index else None for value, index in found]
 
 
+@converts("aten.unique_consecutive")
+def unique_consecutive(
+    graph: Graph, x: Any, return_inverse: bool = False, return_counts: bool = False,
+    dim: int | None = None,
+) -> list[Any]:  # fmt: skip
+    """One element, or part along a dimension, of each run of equal ones.
+
+    Then the run of each, and how long each run is.
+    """
+    rank = graph.rank_of(x)
+    axis = 0 if dim is None else dim % rank
+    parts = graph.reshape(x, [-1]) if dim is None else x
+    begins = _begins(graph, parts, axis)
+    places = row(graph, places_of_nonzero(graph, begins), 0)
+    runs = graph.emit(op.cumsum(graph.cast(begins, "int64"), 0, "int64"))
+    runs = graph.emit(op.subtract(runs, graph.operand(1, "int64")))
+    number = graph.shape_of(places)[0]
+    inverse = graph.reshape(runs, graph.shape_of(x)) if dim is None else runs
+    lengths = counts(graph, runs, None, number, "int64") if return_counts else None
+    is_inverse_known = return_inverse or dim is not None  # as torch has it
+    values = graph.emit(op.take(parts, places, axis))
+    return [values, inverse if is_inverse_known else None, lengths]
+
+
+def _begins(graph: Graph, x: Any, axis: int) -> Any:
+    """For each part along an axis, whether it differs from the one before it."""
+    extent = graph.shape_of(x)[axis]
+    places = op.arange(0, extent, 1, "int64")
+    before = op.maximum(op.subtract(places, graph.operand(1, "int64")), graph.operand(0, "int64"))
+    changes = op.astype(op.not_equal(x, op.take(x, graph.emit(before), axis)), "int32")
+    others = [n for n in range(graph.rank_of(x)) if n != axis]
+    changed = op.max(graph.emit(changes), others) if others else changes
+    first = op.equal(places, graph.operand(0, "int64"))
+    return graph.emit(op.logical_or(first, op.astype(changed, "bool")))
+
+
 @converts("aten.bincount")
 def bincount(graph: Graph, x: Any, weights: Any = None, minlength: int = 0) -> Any:
     """How often each number from 0 on occurs, or the sum of the weights where it does."""
