@@ -114,7 +114,8 @@ class _Loop:
             single, found, self._rows = self._single(step)
         infos = [part.result() for part in (_CONDITION, *self._states, *self._rows)]
         self._result = TupleStructInfo(infos)
-        self.function = self._doubling(graph.emit(single))
+        # Sizes that are known inside of a step are not known outside.
+        self.function = self._doubling(graph.emit(single.replace(ret_struct_info=self._result)))
 
     def no_rows(self) -> list[Any]:
         """The stacked results of no steps."""

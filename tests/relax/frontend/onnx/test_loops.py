@@ -58,6 +58,20 @@ def test_an_array_that_grows_by_the_step(count):
     assert_same(proto, np.array(count), np.ones(2, "float32"))
 
 
+def test_an_array_whose_extent_depends_on_the_step():
+    steps = [
+        node("Add", "i one", "end"), node("Unsqueeze", "i axis", "first"),
+        node("Unsqueeze", "end axis", "last"), node("Slice", "x first last", "part"),
+        node("Add", "v part", "v2"), node("Identity", "v2", "row"), node("Identity", "k", "k2"),
+    ]  # fmt: skip
+    proto = looping(
+        "m _ e", steps, ("v", [1]), [value("row", [1])], [value("m", [], INT64), value("x", [4])],
+        [value("y", [1]), value("rows", ["t", 1])],
+        [tensor("e", np.zeros(1)), tensor("one", 1, "int64"), tensor("axis", [0], "int64")],
+    )  # fmt: skip
+    assert_same(proto, np.array(3), np.arange(4, dtype="float32"))
+
+
 def test_many_steps():
     proto = looping(
         "m _ e", [node("Add", "v x", "v2"), node("Identity", "k", "k2")], ("v", [2]), [],
