@@ -14,9 +14,10 @@ from types import ModuleType
 from typing import Any, Final, NamedTuple
 
 MODULES: Final = (
-    "te", "tir", "arith", "topi", "relax", "relax.op", "relax.transform", "relax.dpl",
-    "relax.frontend.torch", "relax.frontend.nn", "target", "transform", "runtime", "nd",
-    "meta_schedule", "tune.database", "autotvm", "auto_scheduler", "dlight", "testing", "error",
+    "te", "tir", "arith", "topi", "topi.nn", "topi.image", "topi.linalg", "relax", "relax.op",
+    "relax.transform", "relax.dpl", "relax.frontend.torch", "relax.frontend.nn", "target",
+    "transform", "runtime", "nd", "meta_schedule", "tune.database", "autotvm", "auto_scheduler",
+    "dlight", "testing", "error",
 )  # fmt: skip
 
 
