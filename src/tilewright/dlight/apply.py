@@ -35,7 +35,7 @@ class ApplyDefaultSchedule(ModulePass):
 
     def run(self, mod: IRModule, ctx: PassContext) -> IRModule:
         del ctx
-        target, result = Target.current() or Target("llvm"), mod.clone()
+        target, result = Target.given_or_current(), mod.clone()
         for var, func in mod.functions.items():
             if may_schedule(func):
                 result.update_func(var, self._scheduled(func, target))

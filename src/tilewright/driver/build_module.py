@@ -227,9 +227,7 @@ def _single_target(
 
 
 def _as_target(target: str | Target | None, host: str | Target | None) -> Target:
-    if target is None:
-        target = Target.current() or "llvm"
-    chosen = target if isinstance(target, Target) else Target(target)
+    chosen = Target.given_or_current(target)
     beside = chosen.host if host is None else Target(host)
     if beside is not None and not (
         beside.kind.name in _BACKENDS and beside.triple == chosen.triple

@@ -9,9 +9,9 @@ from typing import Final, NamedTuple
 from tilewright.ir.expr import Call, FloatImm, IntImm, Var
 from tilewright.schedule_rules.decisions import choose, lanes_for, without
 from tilewright.schedule_rules.inline import is_conditional
-from tilewright.schedule_rules.nest import Nest, attempt, block_of, parallelize
+from tilewright.schedule_rules.nest import Nest, block_of, parallelize
 from tilewright.schedule_rules.operands import find_contraction
-from tilewright.schedule_rules.structures import Structure
+from tilewright.schedule_rules.structures import Structure, first_legal
 from tilewright.schedule_rules.windows import (
     MOST_STEPS,
     at_positions,
@@ -64,11 +64,9 @@ def tile_channel_windows(sch: Schedule, nest: Nest, machine: Machine) -> Sequenc
     producers, consumers = sch.get_producers(nest.block), sch.get_consumers(nest.block)
     before = [n for n, b in enumerate(producers) if _is_padding(sch, b, nest)]
     after = [n for n, b in enumerate(consumers) if is_epilogue(sch, b, nest)]
-    for chosen in ((before, after), ([], after), ([], [])):
-        tiles = partial(_tile, window=window, machine=machine, before=chosen[0], after=chosen[1])
-        if attempt(sch, lambda s, do=tiles: do(s, nest)) is not None:
-            return [tiles]
-    return []
+    tile = partial(_tile, window=window, machine=machine)
+    fusions = ((before, after), ([], after), ([], []))
+    return first_legal(sch, nest, (partial(tile, before=b, after=a) for b, a in fusions))
 
 
 def channel_window_of(nest: Nest) -> ChannelWindow | None:

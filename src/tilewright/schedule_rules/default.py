@@ -63,7 +63,7 @@ def default_schedule(mod: PrimFunc | IRModule, target: str | Target | None = Non
     Returns:
         The schedule, with all its steps.
     """
-    chosen = target if isinstance(target, Target) else Target(target or Target.current() or "llvm")
+    chosen = Target.given_or_current(target)
     module = IRModule({"main": mod}) if isinstance(mod, PrimFunc) else mod
     if not isinstance(module, IRModule):
         raise ArgumentError(f"default_schedule: expected a PrimFunc or an IRModule, got {mod!r}")

@@ -3,7 +3,7 @@ the primitives accept and that does not unroll too much, the tuner tries all of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from tilewright.ir.rewrite import walk_once
@@ -55,6 +55,14 @@ Structure = Callable[[Schedule, Nest], None]
 Rule = Callable[[Schedule, Nest, Machine], Sequence[Structure]]
 """The structures that fit a block, the one that is known to be best first. The schedule is
 a copy to look at."""
+
+
+def first_legal(sch: Schedule, nest: Nest, structures: Iterable[Structure]) -> Sequence[Structure]:
+    """The first structure that the primitives accept, alone; none if they refuse all."""
+    for structure in structures:
+        if attempt(sch, lambda s, do=structure: do(s, nest)) is not None:
+            return [structure]
+    return []
 
 
 def scheduled_by(

@@ -12,14 +12,13 @@ from tilewright.schedule_rules.elementwise import vectorize_elements
 from tilewright.schedule_rules.groups import aligned
 from tilewright.schedule_rules.nest import (
     Nest,
-    attempt,
     is_complete,
     is_plain,
     parallelize,
     plain_nest,
 )
 from tilewright.schedule_rules.operands import find_contraction
-from tilewright.schedule_rules.structures import Structure, apply_rule
+from tilewright.schedule_rules.structures import Structure, apply_rule, first_legal
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
 from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.machine import Machine
@@ -67,11 +66,8 @@ def tile_windows(sch: Schedule, nest: Nest, machine: Machine) -> Sequence[Struct
     producers, consumers = sch.get_producers(nest.block), sch.get_consumers(nest.block)
     before = [n for n, b in enumerate(producers) if is_producer(sch, b, nest)]
     after = [n for n, b in enumerate(consumers) if is_epilogue(sch, b, nest)]
-    for chosen in ((before, after), (before, []), ([], [])):
-        bands = _Bands(window, machine, *chosen)
-        if attempt(sch, lambda s, do=bands: do(s, nest)) is not None:
-            return [bands]
-    return []
+    fusions = ((before, after), (before, []), ([], []))
+    return first_legal(sch, nest, (_Bands(window, machine, *fused) for fused in fusions))
 
 
 def has_large_windows(nest: Nest, machine: Machine) -> bool:

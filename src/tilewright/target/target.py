@@ -157,6 +157,12 @@ class Target:
             return found
         raise TargetError("there is no current target; use `with Target(...):`")
 
+    @staticmethod
+    def given_or_current(target: str | Target | None = None) -> Target:
+        """What was given; else the innermost target of a ``with`` statement, else this machine."""
+        chosen = target if target is not None else _scopes.innermost() or "llvm"
+        return chosen if isinstance(chosen, Target) else Target(chosen)
+
     # --- the machine --------------------------------------------------------------------------
 
     @functools.cached_property

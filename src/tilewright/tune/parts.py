@@ -86,7 +86,7 @@ class TargetPart(TaskPart):
     @property
     def target(self) -> Target:
         """What the schedule is for."""
-        return self._target or Target.current() or Target("llvm")
+        return Target.given_or_current(self._target)
 
     def initialize_with_tune_context(self, context: TuneContext) -> None:
         """Take the target of the task."""

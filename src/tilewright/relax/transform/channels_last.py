@@ -88,8 +88,7 @@ class ChannelsLast(ModulePass):
         self.target = target
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        chosen = self.target or Target.current() or "llvm"
-        target = chosen if isinstance(chosen, Target) else Target(chosen)
+        target = Target.given_or_current(self.target)
         if target.kind.name in KERNEL_KINDS or not target.machine.vector_bits:
             return mod
         changed = _Conversion(mod, target.machine.lanes).module()

@@ -64,7 +64,7 @@ class FakeQuantizationToInteger(ModulePass):
         self.if_fast = if_fast
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        target = Target.current() or Target("llvm")
+        target = Target.given_or_current()
         if self.if_fast and target.kind.name in KERNEL_KINDS:
             return mod
         return _Integers(mod, target.machine if self.if_fast else None).module()

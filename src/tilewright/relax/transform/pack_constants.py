@@ -96,8 +96,7 @@ class PackConstants(ModulePass):
         self.target = target
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        chosen = self.target or Target.current() or "llvm"
-        target = chosen if isinstance(chosen, Target) else Target(chosen)
+        target = Target.given_or_current(self.target)
         if target.kind.name in KERNEL_KINDS:  # whose schedules pack nothing
             return mod
         result = mod.clone()

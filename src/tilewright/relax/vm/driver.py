@@ -188,7 +188,7 @@ def build(
     module = Normalize()(_as_module(mod))
     check_well_formed(module)
     check_bounds(module)
-    chosen = _as_target(target)
+    chosen = Target.given_or_current(target)
     placement = Placement(chosen)
     placement.check(module)
     if params:
@@ -265,8 +265,3 @@ def _as_constant(name: str, value: Any) -> Constant:
     if hasattr(value, "__dlpack__"):
         return const(from_dlpack(value).copyto(cpu()))  # it may change later
     raise ArgumentError(f"relax.build: params: {name!r} must be an array, got {value!r}")
-
-
-def _as_target(target: str | Target | None) -> Target:
-    given = target if target is not None else Target.current() or "llvm"
-    return given if isinstance(given, Target) else Target(given)
