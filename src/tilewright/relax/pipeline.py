@@ -14,7 +14,7 @@ from tilewright.target import Target
 
 
 def zero() -> Pass:
-    """Make few and large kernels; of the machine, only the width of its vectors matters."""
+    """Make few and large kernels; of the machine, its vectors and dot products matter."""
     return Sequential(
         [
             # Simplify the graph while it still says what is meant.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple, TypeAlias
 
 from tilewright.ir.convert import const
@@ -54,6 +54,12 @@ class Surroundings(NamedTuple):
     def inside(self, *nodes: Definition) -> Surroundings:
         """The same place, seen from outside of loops and definitions, the outermost first."""
         return self._replace(definitions=(*nodes, *self.definitions))
+
+    def without(self, loops: Collection[For]) -> Surroundings:
+        """The same place in iterations of some loops that are known by other means."""
+        left_out = set(map(id, loops))
+        others = tuple(node for node in self.definitions if id(node) not in left_out)
+        return self._replace(definitions=others)
 
     def where(self, *conditions: Condition) -> Surroundings:
         """The same place, where more conditions hold."""
@@ -147,6 +153,10 @@ class Access(NamedTuple):
     def inside(self, *nodes: Definition) -> Access:
         """The access as it is seen from outside of loops and definitions, the outermost first."""
         return self._replace(around=self.around.inside(*nodes))
+
+    def without(self, loops: Collection[For]) -> Access:
+        """The access in iterations of some loops that are known by other means."""
+        return self._replace(around=self.around.without(loops))
 
     def where(self, *conditions: Condition) -> Access:
         """The access under more conditions."""

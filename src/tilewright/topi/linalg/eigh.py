@@ -16,6 +16,7 @@ from tilewright.script import tir as T  # noqa: N812
 from tilewright.te import Tensor
 from tilewright.tir.function import PrimFunc
 from tilewright.topi.linalg.batches import in_batches, in_one_batch, require_matrices
+from tilewright.topi.linalg.rotations import rotate_rows, set_angle
 
 SWEEPS: Final = 40
 """How often all pairs are rotated at most; six to ten times are usual."""
@@ -48,7 +49,7 @@ def _program(dtype: str) -> PrimFunc:
     other: they are in double precision, so that the results have single precision.
     """
     wide = "float64"
-    zero, one, two = (const(float(n), wide) for n in range(3))
+    zero, one = (const(float(n), wide) for n in range(2))
     missing = const(float("nan"), dtype)
     epsilon = const(float(np.finfo(wide).eps), wide)
 
@@ -88,26 +89,15 @@ def _program(dtype: str) -> PrimFunc:
                             q = p + 1 + r
                             if T.fabs(A[p, q]) > least[0]:
                                 rotated[0] = T.int64(1)
-                                angle[0] = (A[q, q] - A[p, p]) / (two * A[p, q])
-                                angle[0] = T.Select(angle[0] < zero, zero - one, one) / (
-                                    T.fabs(angle[0]) + T.sqrt(one + angle[0] * angle[0])
-                                )
-                                angle[1] = one / T.sqrt(one + angle[0] * angle[0])
-                                angle[2] = angle[0] * angle[1]
-                                for j in range(n):
-                                    angle[3] = A[p, j]
-                                    A[p, j] = angle[1] * angle[3] - angle[2] * A[q, j]
-                                    A[q, j] = angle[2] * angle[3] + angle[1] * A[q, j]
+                                set_angle(angle, A[q, q] - A[p, p], A[p, q])
+                                rotate_rows(A, p, q, n, angle)
                                 for j in range(n):
                                     angle[3] = A[j, p]
                                     A[j, p] = angle[1] * angle[3] - angle[2] * A[j, q]
                                     A[j, q] = angle[2] * angle[3] + angle[1] * A[j, q]
                                 A[p, q] = zero
                                 A[q, p] = zero
-                                for j in range(n):
-                                    angle[3] = V[p, j]
-                                    V[p, j] = angle[1] * angle[3] - angle[2] * V[q, j]
-                                    V[q, j] = angle[2] * angle[3] + angle[1] * V[q, j]
+                                rotate_rows(V, p, q, n, angle)
                 # Values that are NaN have no place in order: what they leave out is NaN.
                 for i in range(n):
                     D[m, i] = missing

@@ -20,6 +20,7 @@ from tilewright.te import Tensor
 from tilewright.te.tensor import shape_text
 from tilewright.tir.function import PrimFunc
 from tilewright.topi.linalg.batches import in_batches, in_one_batch, require_matrices
+from tilewright.topi.linalg.rotations import rotate_rows, set_angle
 
 SWEEPS: Final = 40
 """How often all pairs are rotated at most; six to ten times are usual."""
@@ -127,20 +128,9 @@ def _program(dtype: str) -> PrimFunc:
                                 T.Cast(double, columns)
                             ) * T.sqrt(sums[0]) * T.sqrt(sums[1]):
                                 rotated[0] = T.int64(1)
-                                angle[0] = (sums[1] - sums[0]) / (two * sums[2])
-                                angle[0] = T.Select(angle[0] < zero, zero - one, one) / (
-                                    T.fabs(angle[0]) + T.sqrt(one + angle[0] * angle[0])
-                                )
-                                angle[1] = one / T.sqrt(one + angle[0] * angle[0])
-                                angle[2] = angle[0] * angle[1]
-                                for j in range(columns):
-                                    angle[3] = W[p, j]
-                                    W[p, j] = angle[1] * angle[3] - angle[2] * W[q, j]
-                                    W[q, j] = angle[2] * angle[3] + angle[1] * W[q, j]
-                                for j in range(rows):
-                                    angle[3] = V[p, j]
-                                    V[p, j] = angle[1] * angle[3] - angle[2] * V[q, j]
-                                    V[q, j] = angle[2] * angle[3] + angle[1] * V[q, j]
+                                set_angle(angle, sums[1] - sums[0], sums[2])
+                                rotate_rows(W, p, q, columns, angle)
+                                rotate_rows(V, p, q, rows, angle)
                 for i in range(rows):
                     norms[i] = zero
                     for j in range(columns):

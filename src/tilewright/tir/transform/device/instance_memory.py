@@ -12,8 +12,6 @@ The threads of a block have one piece of shared memory, so that both would use t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from tilewright.ir.expr import Expr, Var
 from tilewright.tir.access import Access, Surroundings, collect_accesses, iterations_of
 from tilewright.tir.buffer import Buffer
@@ -44,7 +42,7 @@ def refuse_shared_instances(func: PrimFunc) -> PrimFunc:
         for buffer in shared if axes else ():
             # Loops over threads inside of the block tell threads apart in another way.
             accesses = [
-                _on_its_axes(access, threads)
+                access.without(threads)  # they are the axes
                 for access in summary.accesses
                 if access.memory is buffer.data
                 and len(_thread_loops(access.around)) == len(threads)
@@ -97,10 +95,3 @@ def _axes_of_instances(realize: BlockRealize, around: Surroundings) -> list[Axis
         for loop in _thread_loops(around)
         if loop.loop_var in own
     ]
-
-
-def _on_its_axes(access: Access, threads: Sequence[For]) -> Access:
-    """The access, loops over threads left out: they are the axes."""
-    around = access.around
-    others = tuple(node for node in around.definitions if node not in threads)
-    return access._replace(around=around._replace(definitions=others))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tilewright.ir.convert import as_expr
-from tilewright.tir.access import Access, Condition, Surroundings, collect_accesses
+from tilewright.tir.access import Access, Condition, collect_accesses
 from tilewright.tir.buffer import storage_scope
 from tilewright.tir.memory_owner import MemoryOwner, owner_of
 from tilewright.tir.stmt import BufferStore, For, Stmt
@@ -56,10 +56,9 @@ def refuse_lost_updates(body: Stmt, axes: Sequence[Axis]) -> None:
 
 def _in_one_iteration(access: Access) -> Access:
     """The access where threads are in the same iteration of each loop."""
-    definitions, conditions, is_certain = access.around
-    within = [c for node in definitions if isinstance(node, For) for c in _range_of(node)]
-    others = tuple(node for node in definitions if not isinstance(node, For))
-    return access._replace(around=Surroundings(others, (*within, *conditions), is_certain))
+    loops = access.around.loops
+    within = [condition for loop in loops for condition in _range_of(loop)]
+    return access.without(loops).where(*within)
 
 
 def _range_of(loop: For) -> Iterator[Condition]:

@@ -124,13 +124,11 @@ def _stale(
 
 def _side(access: Access, letter: str, loops: Sequence[For]) -> AccessSide:
     """The access of an iteration of all loops."""
-    others = tuple(node for node in access.around.definitions if not isinstance(node, For))
     dimensions = [
         Dimension(loop.loop_var, f"{letter}{number}", loop.min, loop.extent)
         for number, loop in enumerate(loops)
     ]
-    around = access.around._replace(definitions=others)
-    return AccessSide(access._replace(around=around), letter, dimensions)
+    return AccessSide(access.without(loops), letter, dimensions)
 
 
 def _precedes(one: str, other: str, places: Sequence[int]) -> str:
