@@ -23,7 +23,7 @@ from tilewright.schedule_rules.nest import (
     plain_nest,
 )
 from tilewright.schedule_rules.operands import find_contraction
-from tilewright.schedule_rules.structures import Structure, apply_rule, first_legal
+from tilewright.schedule_rules.structures import Structure, apply_rule
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
 from tilewright.tir.transform.machine import Machine
 
@@ -59,7 +59,7 @@ def tile_transformed_products(sch: Schedule, nest: Nest, machine: Machine) -> Se
     if len(before) != 1 or len(consumers) != 1 or not is_choice(block_of(sch, consumers[0])):
         return []
     tile = partial(_tile, machine=machine, position=before[0])
-    return first_legal(sch, nest, (partial(tile, stages=stages) for stages in (True, False)))
+    return [partial(tile, stages=stages) for stages in (True, False)]
 
 
 def _tile(sch: Schedule, nest: Nest, *, machine: Machine, position: int, stages: bool) -> None:
