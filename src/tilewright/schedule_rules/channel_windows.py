@@ -12,6 +12,7 @@ from tilewright.schedule_rules.inline import is_conditional
 from tilewright.schedule_rules.nest import Nest, block_of, parallelize
 from tilewright.schedule_rules.operands import find_contraction
 from tilewright.schedule_rules.structures import Structure, first_legal
+from tilewright.schedule_rules.tiles import unroll_tile
 from tilewright.schedule_rules.windows import (
     MOST_STEPS,
     at_positions,
@@ -127,6 +128,7 @@ def _tile(
     for consumer in consumers:
         sch.reverse_compute_at(consumer, vector, preserve_unit_loops=True)
         sch.vectorize(sch.get_loops(consumer)[-1])  # it counts the lanes
+        unroll_tile(sch, consumer, vector, MOST_PIXELS)
     is_cut = channels is None or channels % lanes != 0
     for loop in (*_unrolled(nest, reduced, count, is_cut=is_cut), pixel):
         sch.unroll(loop)

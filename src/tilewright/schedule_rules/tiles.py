@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from tilewright.ir.rewrite import count_nodes
 from tilewright.schedule_rules.accesses import accesses_of
 from tilewright.schedule_rules.decisions import at_least, at_most, choose
-from tilewright.schedule_rules.nest import block_of, loops_by_iterator, present, split_into
-from tilewright.tir.schedule import BlockRV, Schedule
+from tilewright.schedule_rules.nest import (
+    block_of,
+    extent_of,
+    loops_by_iterator,
+    loops_inside,
+    present,
+    split_into,
+)
+from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
 from tilewright.tir.transform.machine import ADD_LATENCY, RESERVED_REGISTERS, Machine
 
 STREAM: Final = 1.6
@@ -32,6 +41,9 @@ COLLISION: Final = 0.5
 
 ENOUGH_COST: Final = 1.2
 """Maximum estimated time of a tile, as a multiple of that of the best one."""
+
+MOST_TILE_NODES: Final = 2048
+"""Maximum number of nodes of what is written one after the other for the results of a tile."""
 
 MOST_ROWS: Final = 14
 MOST_VECTORS: Final = 8
@@ -293,3 +305,22 @@ def vectorize_tile(sch: Schedule, block: BlockRV, outer: int, vectors: int, lane
             sch.reorder(*present(panel), *(loops[v] for v in others), *present(vector, lane))
             sch.vectorize(lane)
             return
+
+
+def unroll_tile(sch: Schedule, consumer: BlockRV, place: LoopRV, vectors: int) -> None:
+    """Let what reads the results of a tile find them in registers, if it is short.
+
+    In a loop, they would be in memory; and compilers believe that a loop after the steps of a sum
+    is as hot as these, and give its constants the registers of the sum.
+
+    Args:
+        consumer: an element-wise block that runs in vectors.
+        place: the innermost loop around the tile and it.
+        vectors: the number of vectors of the tile.
+    """
+    *loops, _ = loops_inside(sch, consumer, place)
+    copies = math.prod(extent_of(sch, loop) or vectors + 1 for loop in loops)
+    nodes = count_nodes(block_of(sch, consumer).body, MOST_TILE_NODES)
+    if copies <= vectors and copies * nodes <= MOST_TILE_NODES:
+        for loop in loops:
+            sch.unroll(loop)
