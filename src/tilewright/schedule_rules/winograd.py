@@ -175,7 +175,7 @@ def _band_sizes(nest: Nest, tiles: int, machine: Machine) -> list[int]:
 
     most = -(-all_tiles // machine.cores)
     counts = [n for n in range(1, tiles + 1) if tiles % n == 0 and (n <= most or n == 1)]
-    return sorted(counts, key=cycles)
+    return sorted(counts, key=lambda count: (cycles(count), -count))
 
 
 def _transform(
