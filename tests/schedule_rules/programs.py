@@ -72,6 +72,15 @@ def matmul_relu(m, n, k):
     return te.create_prim_func([a, b, bias, e])
 
 
+def winograd_conv2d(size, channels, filters, results, pad=1, batch=1, dtype="float32"):
+    """A convolution with a kernel of 3 x 3 by products of transformed tiles, and an activation."""
+    x = te.placeholder((batch, size, size, channels), dtype, name="X")
+    u = te.placeholder((results + 2, results + 2, channels, filters), dtype, name="U")
+    bias = te.placeholder((filters,), dtype, name="bias")
+    y = topi.nn.winograd_conv2d_nhwc(x, u, results, pad)
+    return te.create_prim_func([x, u, bias, topi.nn.relu(topi.add(y, bias))])
+
+
 def conv2d(channels, size, filters, kernel, pad, depthwise=False):
     x = te.placeholder((1, channels, size, size), name="X")
     shape = (channels,) if depthwise else (filters, channels)

@@ -10,6 +10,7 @@ from tests.schedule_rules.programs import (
     loops_of,
     names_of,
     scheduled,
+    winograd_conv2d,
 )
 
 from tilewright import te, topi
@@ -17,19 +18,10 @@ from tilewright import te, topi
 TILED = ["pad_temp", "columns", "transformed", "products", "rows", "results", "T_relu"]
 
 
-def convolution(size, channels, filters, results, pad=1, batch=1, dtype="float32"):
-    """A convolution with a kernel of 3 x 3, a bias and an activation."""
-    x = te.placeholder((batch, size, size, channels), dtype, name="X")
-    u = te.placeholder((results + 2, results + 2, channels, filters), dtype, name="U")
-    bias = te.placeholder((filters,), dtype, name="bias")
-    y = topi.nn.winograd_conv2d_nhwc(x, u, results, pad)
-    return te.create_prim_func([x, u, bias, topi.nn.relu(topi.add(y, bias))])
-
-
 @pytest.mark.parametrize("machine", [SMALL, LARGE, TWO_CORES])
 @pytest.mark.parametrize(("size", "results"), [(8, 2), (7, 2), (9, 4)])
 def test_tiles_are_transformed_in_registers(size, results, machine):
-    sch = scheduled(convolution(size, 4, 8, results, dtype="float64"), machine)
+    sch = scheduled(winograd_conv2d(size, 4, 8, results, dtype="float64"), machine)
     assert [name for name in names_of(sch) if name in TILED] == TILED
     for block in ("pad_temp", "columns", "transformed", "rows", "results", "T_relu"):
         kinds = [kind for kind, extent in loops_of(sch, block)[3:] if extent != 1]
@@ -42,20 +34,20 @@ def test_tiles_are_transformed_in_registers(size, results, machine):
 
 def test_no_tile_sticks_out_of_a_band():
     near = SMALL._replace(own_cache=16 << 10)  # of what 21 tiles take
-    sch = scheduled(convolution(14, 4, 8, 2, pad=0), near)
+    sch = scheduled(winograd_conv2d(14, 4, 8, 2, pad=0), near)
     (_, bands), (_, tiles), *_ = loops_of(sch, "transformed")
     assert (bands, tiles) == (2, 18)
 
 
 def test_any_number_of_images():
     batch = te.var("batch", "int64")
-    func = convolution(6, 4, 8, 2, batch=batch)
+    func = winograd_conv2d(6, 4, 8, 2, batch=batch)
     sch = scheduled(func, SMALL, {"batch": 3})
     assert names_of(sch)[-1] == "T_relu"
 
 
 def test_without_zeros_around_images():
-    sch = scheduled(convolution(10, 4, 8, 2, pad=0), LARGE)
+    sch = scheduled(winograd_conv2d(10, 4, 8, 2, pad=0), LARGE)
     assert names_of(sch) == [name for name in TILED if name != "pad_temp"]
 
 

@@ -11,6 +11,7 @@ from tests.schedule_rules.programs import (
     softmax,
     sums,
     transpose,
+    winograd_conv2d,
 )
 from tests.tune.rule.sketches import LARGE, NESTS, SMALL, TWO_CORES, check, depth, sketches
 
@@ -314,3 +315,15 @@ def test_native_code_of_sketches_computes_the_same():
     for sch in sketches(func):
         tvm.build(sch.mod, target="llvm")["main"](tvm.nd.array(x), tvm.nd.array(w), found)
         np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-5, atol=1e-5)
+
+
+# --- products of transformed tiles ------------------------------------------------------------
+
+
+def test_transformed_products_are_sketched_with_their_transforms():
+    found = check(winograd_conv2d(8, 4, 8, 2, dtype="float64"), SMALL)
+    assert found
+    for sch in found:
+        for block in ("columns", "transformed", "rows", "results"):
+            assert kinds(sch, block)[-1] == "vectorized"
+            assert is_claimed(sch, sch.get_block(block))

@@ -18,6 +18,7 @@ from tilewright.schedule_rules.reduce_along_rows import reduce_along_rows
 from tilewright.schedule_rules.structures import Rule, Structure
 from tilewright.schedule_rules.transposition import tile_transposition
 from tilewright.schedule_rules.windows import tile_windows
+from tilewright.schedule_rules.winograd import tile_transformed_products
 from tilewright.tir.schedule import BlockRV, Schedule
 from tilewright.tir.transform.machine import Machine
 from tilewright.tune.rule.schedule_rule import ScheduleRule, claim_changed, siblings
@@ -89,13 +90,17 @@ class NestRule(ScheduleRule):
         return type(self).rule(sch, nest, self.machine)
 
 
+WINDOWS: Final[Sequence[Rule]] = (tile_transformed_products, tile_windows, tile_channel_windows)
+
+
 def _tile_any_windows(sch: Schedule, nest: Nest, machine: Machine) -> Sequence[Structure]:
-    """Windows of rows, or of channels."""
-    return tile_windows(sch, nest, machine) or tile_channel_windows(sch, nest, machine)
+    """The structures of the first of `WINDOWS` that has any."""
+    return next((found for rule in WINDOWS if (found := rule(sch, nest, machine))), [])
 
 
 class TileStencil(NestRule):
-    """The bands of `tilewright.schedule_rules.windows`, and the tiles of `channel_windows`."""
+    """The bands of `tilewright.schedule_rules.windows`, and the tiles of `channel_windows` and
+    `winograd`."""
 
     rule = staticmethod(_tile_any_windows)
 
