@@ -133,6 +133,23 @@ def test_consumers_of_a_product_are_computed_for_each_tile():
     assert loops_of(sch, "E")[-1] == ("vectorized", 4)
 
 
+@pytest.mark.parametrize(("terms", "kind"), [(4, "unrolled"), (200, "serial")])
+def test_short_consumers_find_a_tile_in_registers(terms, kind):
+    a, b = te.placeholder((24, 16), name="A"), te.placeholder((16, 32), name="B")
+    r = te.reduce_axis((0, 16), name="k")
+    c = te.compute((24, 32), lambda i, j: te.sum(a[i, r] * b[r, j], axis=r), name="C")
+
+    def polynomial(i, j):
+        value = c[i, j]
+        for _ in range(terms):
+            value = value * c[i, j] + 1.0
+        return value
+
+    d = te.compute((24, 32), polynomial, name="D")
+    loops = loops_of(scheduled(te.create_prim_func([a, b, d]), LARGE), "D")
+    assert [kind for kind, _ in loops] == ["serial", "serial", kind, kind, "vectorized"]
+
+
 @pytest.mark.parametrize(
     "program", [matmul_relu(8, 16, 64), matmul_relu(8, 10, 64), pointwise_relu(64, 5, 2)]
 )
