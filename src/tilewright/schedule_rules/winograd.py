@@ -50,7 +50,8 @@ def tile_transformed_products(sch: Schedule, nest: Nest, machine: Machine) -> Se
                 the results of a tile, and their element-wise consumers
 
     A band stays in the cache of a core where the weights, which are read again for each of them,
-    cost less than what is saved. Left to the search: how many tiles a band has.
+    cost less than what is saved. Bands run in parallel; if there is only one, its tiles and places
+    do. Left to the search: how many tiles a band has.
     """
     if find_contraction(nest.accesses) is None:
         return []
@@ -81,7 +82,11 @@ def _tile(sch: Schedule, nest: Nest, *, machine: Machine, position: int, stages:
     images = sch.get_producers(before[-1]) if stages else []
     _transform(sch, nest, [*before, *images], band, machine)
     apply_rule(tile_products, sch, nest.block, machine, 1)
-    parallelize(sch, [band], machine)
+    if extent_of(sch, band) != 1:
+        parallelize(sch, [band], machine)
+        return
+    for block, count in ((before[0], 1), (nest.block, 2), (result, 1)):  # places are outermost
+        parallelize(sch, loops_inside(sch, block, band)[:count], machine)
 
 
 def _chain(
@@ -163,7 +168,7 @@ def _band_sizes(nest: Nest, tiles: int, machine: Machine) -> list[int]:
     lanes = machine.lanes(weights.buffer.dtype)
 
     def cycles(count: int) -> float:
-        """An estimate of the time for a tile in a band of `count`."""
+        """An estimate of the time for a tile in a band of `count`, on all cores."""
         arithmetic = products / (2 * lanes) * -(-count // ROWS) * ROWS / count
         is_near = size(weights) <= machine.own_cache // 2
         arriving = 0 if is_near else size(weights) / count
@@ -171,10 +176,11 @@ def _band_sizes(nest: Nest, tiles: int, machine: Machine) -> list[int]:
             arriving += 2 * tile_bytes
         if count * tile_bytes > machine.shared_cache // PART_OF_SHARED:
             arriving += 4 * tile_bytes
-        return arithmetic + arriving / SHARED_BYTES
+        bands = all_tiles // count
+        idle = -(-bands // machine.cores) * machine.cores / bands if bands > 1 else 1.0
+        return (arithmetic + arriving / SHARED_BYTES) * idle
 
-    most = -(-all_tiles // machine.cores)
-    counts = [n for n in range(1, tiles + 1) if tiles % n == 0 and (n <= most or n == 1)]
+    counts = [n for n in range(1, tiles + 1) if tiles % n == 0]
     return sorted(counts, key=lambda count: (cycles(count), -count))
 
 
