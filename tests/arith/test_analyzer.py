@@ -91,6 +91,20 @@ def test_symbolic_sizes(at):
     assert prove(minimum(n - io * 16, 16) >= 0)
 
 
+def test_parts_of_a_fused_loop_are_put_together(at):
+    n, m = at.var("n"), at.var("m")
+    part = at.var("part", 0, (n * m + 7) // 8)
+    lane = at.var("lane", 0, 8)
+    place = part * 8 + lane
+    at.becomes(place // m * m + place % m, place)
+
+
+def test_a_number_of_parts_that_may_be_rounded_up_from_nothing(at):
+    n, m = at.var("n"), at.var("m")
+    part = at.var("part", 0, (n * m + 8) // 8)  # there is one where m is 0
+    at.becomes(part // m * m + part % m, part // m * m + part % m)
+
+
 def test_indices_of_a_fused_loop_are_in_bounds(at):
     n, m, k = at.size("n"), at.size("m"), at.size("k")
     fused = at.var("fused", 0, n * m * k)

@@ -90,3 +90,53 @@ def test_results_of_any_number_do_not_go_past_the_caches(machine):
     sch = scheduled(te.create_prim_func([a, b]), machine, {"n": 2, "m": 3, "k": 5})
     assert "nontemporal_stores" not in sch.mod.script()
     tvm.build(sch.mod, target="llvm")
+
+
+def of_rows(value, *rows, dtype="float32"):
+    """A function of an array of rows, and of one row and one column beside it."""
+    shape = (*rows[:-1], rows[-1])
+    x = te.placeholder(shape, dtype, name="X")
+    row = te.placeholder(shape[-1:], dtype, name="row")
+    column = te.placeholder(shape[:-1], dtype, name="column")
+    y = te.compute(shape, lambda *i: value(x[i], row[i[-1]], column[i[:-1]]), name="Y")
+    return te.create_prim_func([x, row, column, y])
+
+
+@pytest.mark.parametrize("machine", [SMALL, TWO_CORES])
+@pytest.mark.parametrize("sizes", [(1, 1), (5, 3), (7, 1), (1, 9), (0, 4), (4, 0), (6, 16)])
+def test_rows_of_any_length_are_one(sizes, machine):
+    n, m = te.size_var("n"), te.size_var("m")
+    func = of_rows(lambda x, row, column: x * 2.0 + 1.0, n, m)
+    sch = scheduled(func, machine, dict(zip("nm", sizes, strict=True)))
+    (store,) = [node for node in tvm.ir.walk(tvm.lower(sch.mod)["main"].body)
+                if isinstance(node, tvm.tir.BufferStore)]  # fmt: skip
+    assert "%" not in str(store.indices[0])  # there is one row after the other
+
+
+def test_rows_stay_if_an_operand_is_the_same_in_all_of_them():
+    n, m = te.size_var("n"), te.size_var("m")
+    func = of_rows(lambda x, row, column: x * row, n, m)
+    sch = scheduled(func, SMALL, {"n": 3, "m": 5})
+    assert sch.get(sch.get_loops("Y")[0]).extent.name == "n"
+
+
+@pytest.mark.parametrize("machine", [LARGE._replace(vector_bits=256), TWO_CORES])
+@pytest.mark.parametrize("width", [2, 3, 5])
+@pytest.mark.parametrize("count", [0, 1, 7, 8, 17])
+def test_vectors_run_over_the_ends_of_short_rows(count, width, machine):
+    func = of_rows(lambda x, row, column: x * 2.0 + row, te.size_var("n"), width)
+    sch = scheduled(func, machine, {"n": count})
+    lanes = machine.vector_bits // 32
+    if width < lanes:
+        (_, (phases, vectors), (vector, extent)) = [
+            (sch.get(loop).kind, int(getattr(sch.get(loop).extent, "value", 0)))
+            for loop in sch.get_loops("Y")
+        ]
+        assert (phases, vectors) == (ForKind.UNROLLED, width)
+        assert (vector, extent) == (ForKind.VECTORIZED, lanes)
+
+
+@pytest.mark.parametrize("value", [lambda x, row, column: x * column,
+                                   lambda x, row, column: x * row + column])  # fmt: skip
+def test_short_rows_with_an_operand_for_each(value):
+    scheduled(of_rows(value, te.size_var("n"), 3), LARGE._replace(vector_bits=256), {"n": 9})

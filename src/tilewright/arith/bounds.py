@@ -96,22 +96,34 @@ def is_nonzero(facts: Facts, divisor: Expr, dividend: Expr) -> bool:
     """Whether `divisor` is known not to be 0 wherever `dividend` is evaluated.
 
     Besides its bounds that is so if the dividend mentions a variable whose range has a multiple of
-    the divisor as its extent: the variable has a value only if that is not 0.
+    the divisor as its extent, or parts of such a multiple: the variable has a value only if that is
+    not 0.
     """
     low, high = bounds_of(facts, divisor)
     if low > 0 or high < 0:
         return True
-    if low < 0:
-        return False
     wanted = _factors(divisor)
     for var in variables_of(dividend):
         known = facts.symbolic.get(var)
         if known is None:
             # Learning the range of the variable later may change the answer.
             facts.unknown.add(var)
-        elif wanted <= _factors(known.extent):
+        elif wanted <= _factors(_divided(known.extent)):
             return True
     return False
+
+
+def _divided(extent: Expr) -> Expr:
+    """What is divided into parts, rounded up or down, if an extent is the number of parts.
+
+    There are some only if it is at least 1: ``(n + 31) // 32`` is 1 only where ``n`` is.
+    """
+    if not isinstance(extent, FloorDiv) or not isinstance(extent.b, IntImm) or extent.b.value < 1:
+        return extent
+    whole = extent.a
+    if isinstance(whole, Add) and isinstance(whole.b, IntImm) and whole.b.value < extent.b.value:
+        return whole.a
+    return whole
 
 
 def _factors(expr: Expr) -> set[Expr]:

@@ -12,10 +12,12 @@ from tilewright.ir.cache import LRUCache
 from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import Expr, Var, const_int_value
 from tilewright.ir.rewrite import walk
+from tilewright.ir.structural import structural_equal
 from tilewright.tir.analysis.reduction import Reduction, match_reduction
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.expr import IterType
 from tilewright.tir.stmt import Block, BufferStore
+from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.analysis.affine import affine, stride_along
 
 UNKNOWN = None
@@ -112,15 +114,27 @@ class BlockAccesses:
 
     def continues(self, outer: Var, inner: Var) -> bool:
         """Whether each step of `outer` is as far as `inner` runs, in all operands and results."""
-        extent = self.extents[inner]
+        accesses, extent = (*self.loads, *self.stores), self.extents[inner]
         if extent is None:
+            return all(self._fills_rows(access, outer, inner) for access in accesses)
+        steps = [(access.stride(outer), access.stride(inner)) for access in accesses]
+        return all(step is not None and far == extent * step for far, step in steps)
+
+    def _fills_rows(self, access: StridedAccess, outer: Var, inner: Var) -> bool:
+        """Whether two iterators are the last indices, and the rows as long as `inner` runs, which
+        is a symbolic number; or an access mentions neither."""
+        if not access.mentions(outer) and not access.mentions(inner):
+            return True
+        before, indices = access.indices[:-2], access.indices[-2:]
+        if access.buffer.strides or len(indices) < 2:
             return False
-
-        def follows(access: StridedAccess) -> bool:
-            step = access.stride(inner)
-            return step is not None and access.stride(outer) == extent * step
-
-        return all(follows(access) for access in (*self.loads, *self.stores))
+        if indices[0] is not outer or indices[1] is not inner:
+            return False
+        elsewhere = [var for index in before for var in variables_of(index)]
+        if any(var is outer or var is inner for var in elsewhere):
+            return False
+        dom = next(item.dom for item in self.block.iter_vars if item.var is inner)
+        return dom is not None and structural_equal(dom.extent, access.buffer.shape[-1])
 
     def run(self, access: StridedAccess, variables: Sequence[Var]) -> int:
         """Number of elements next to each other that some iterators count, the last one fastest."""

@@ -101,9 +101,46 @@ def vectorize_elements(sch: Schedule, nest: Nest, machine: Machine) -> Sequence[
         return []
     vectors = partial(_vectors, machine=machine, streams=_may_stream_rows(sch, nest, machine))
     period = interleaving_period(nest.accesses, vector)
-    if period is None:
-        return [vectors]
-    return [partial(interleave, vector=vector, period=period, machine=machine), vectors]
+    if period is not None:
+        return [partial(interleave, vector=vector, period=period, machine=machine), vectors]
+    rows = _repeating_rows(nest, vector, machine)
+    if rows is not None:
+        return [partial(_repeat, rows=rows, vector=vector, machine=machine), vectors]
+    return [vectors]
+
+
+def _repeating_rows(nest: Nest, vector: Var, machine: Machine) -> Var | None:
+    """The iterator over short rows that are one stretch of memory, if some operands are the same in
+    all rows.
+
+    Vectors then run over the ends of rows. After as many vectors as a row has elements, the same
+    elements of these operands are needed again.
+    """
+    accesses, extent = nest.accesses, nest.accesses.extents[vector]
+    lanes = machine.lanes(accesses.stores[0].buffer.dtype)
+    if extent is None or extent > MOST_PHASES or extent >= lanes or nest.outer:
+        return None
+    *_, rows, last = [None, None, *nest.own]
+    if rows is None or last is not vector or accesses.extents[rows] == 1:
+        return None
+    moving = [load for load in accesses.loads if load.mentions(rows)]
+    if not all(access.stride(rows) == extent for access in (*moving, *accesses.stores)):
+        return None
+    repeats = any(load.mentions(vector) for load in accesses.loads if load not in moving)
+    return rows if repeats and all(load.stride(vector) == 1 for load in moving) else None
+
+
+def _repeat(sch: Schedule, nest: Nest, *, rows: Var, vector: Var, machine: Machine) -> None:
+    """Runs over all rows as one, as many vectors at once as a row has elements."""
+    accesses = nest.accesses
+    lanes = machine.lanes(accesses.stores[0].buffer.dtype)
+    others = nest.of(without(accesses.spatial, rows, vector))
+    sch.reorder(*others, nest.loops[rows], nest.loops[vector])
+    loop = sch.fuse(nest.loops[rows], nest.loops[vector])
+    part, phase, lane = sch.split(loop, [None, accesses.extent(vector), lanes])
+    sch.unroll(phase)
+    sch.vectorize(lane)
+    parallelize(sch, [*others, part], machine)
 
 
 def _vectors(sch: Schedule, nest: Nest, *, machine: Machine, streams: bool) -> None:

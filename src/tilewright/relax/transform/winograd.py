@@ -100,7 +100,8 @@ class _Conversion(ModuleMutator):
     def _shape(self, call: Call) -> ConvolutionShape | None:
         """The extents, if those of images are constant."""
         result = self.builder_.normalize(call).struct_info
-        kernel = call.args[1].struct_info.extents
+        weights: Any = call.args[1].struct_info
+        kernel = weights.extents
         if not isinstance(result, TensorStructInfo) or result.extents is None or kernel is None:
             return None
         if result.dtype is None or result.dtype not in DTYPES:
