@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from tilewright.arith.bounds import linear_bounds
-from tilewright.arith.linear import linear_form
+from tilewright.arith.linear import Terms, collect, nonzero
 from tilewright.ir.convert import as_expr, const
 from tilewright.ir.expr import Call, Expr, IntImm, Var, is_const_int
 from tilewright.ir.node import Node
@@ -151,8 +151,9 @@ class _Checker:
             return True
         if low.dtype.lanes != 1 or accessed.min.dtype.lanes != 1:
             return False
-        distance = linear_form(accessed.min).plus(linear_form(low), -1)
-        first, last = linear_bounds(self.facts, *distance)
+        terms: Terms = {}
+        constant = collect(accessed.min, 1, terms, _add_equal) + collect(low, -1, terms, _add_equal)
+        first, last = linear_bounds(self.facts, nonzero(terms), constant)
         if first < 0 or not isinstance(extent, IntImm):
             return False
         return isinstance(accessed.extent, IntImm) and (
@@ -182,6 +183,14 @@ class _Checker:
             f"block {block.name_hint} {verb} {region_text(accessed)}, which T.{verb}"
             f"({declared}) does not cover: {element}{where}",
         )
+
+
+def _add_equal(part: Any, scale: int, terms: Terms) -> int:
+    """Add a multiple of a quotient, say, to that of an equal one."""
+    alike = (term for term in terms if term.__class__ is part.__class__)
+    term = next((term for term in alike if structural_equal(term, part)), part)
+    terms[term] = terms.get(term, 0) + scale
+    return 0
 
 
 def _updates(block: Block) -> bool:

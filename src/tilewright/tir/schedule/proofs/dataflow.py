@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from tilewright.ir.expr import Var
 from tilewright.ir.rewrite import walk
+from tilewright.ir.structural import structural_hash
 from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion
 from tilewright.tir.schedule.contents import accesses_outside_of_blocks, contents
 from tilewright.tir.schedule.edits.bindings import bindings_of, bound_values, mentioned
@@ -139,18 +141,23 @@ def runs_part_of_reduction(realize: BlockRealize, inside: list[Stmt]) -> bool:
 def reads_of(realize: BlockRealize, buffer: Buffer) -> list[BlockAccess]:
     """What a block reads of `buffer`, load by load where no loop of its body is concerned.
 
-    Its own region is the hull of all loads and may contain more.
+    Its own region is the hull of all loads and may contain more. Equal loads are given once.
     """
     inside = contents(realize.block)
     if inside.has_blocks:
         return accesses([realize], buffer, written=False)
-    found: list[BlockAccess] = []
+    loads: dict[tuple[int, tuple[Var, ...]], BufferLoad] = {}
     for load in inside.loads:
         if load.buffer is not buffer:
             continue
         if any(var in inside.bound for index in load.indices for var in variables_of(index)):
             return accesses([realize], buffer, written=False)
-        found.append(BlockAccess(realize, BufferRegion.of_element(buffer, load.indices)))
+        variables = tuple(node for node in walk(load) if isinstance(node, Var))
+        loads.setdefault((structural_hash(load), variables), load)
+    found = [
+        BlockAccess(realize, BufferRegion.of_element(buffer, load.indices))
+        for load in loads.values()
+    ]
     return found or accesses([realize], buffer, written=False)
 
 
