@@ -80,7 +80,7 @@ def test_sphinx_finds_nothing_wrong_with_the_pages_and_the_reference():
     found = subprocess.run(
         [sys.executable, "-m", "tools.site", "--check"],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         capture_output=True,
         text=True,
         check=False,
