@@ -1,5 +1,6 @@
-"""Nothing but measuring candidates needs a POSIX system: the rest works without its modules."""
+"""Nothing but measuring candidates needs a POSIX system, and nothing needs Linux."""
 
+import ast
 import os
 import subprocess
 import sys
@@ -73,6 +74,82 @@ def test_without_posix_everything_but_measuring_works(tmp_path):
     )
     assert found.returncode == 0, found.stderr
     assert "measuring candidates needs a system with fork()" in found.stdout
+
+
+def test_modules_that_not_all_systems_have_are_imported_in_one_place_only():
+    names = {"_winapi", "fcntl", "grp", "msvcrt", "posix", "pty", "pwd", "resource", "syslog",
+             "termios", "tty", "winreg"}  # fmt: skip
+    files = {
+        path.relative_to(ROOT / "src" / "tilewright").as_posix()
+        for path in (ROOT / "src").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if (isinstance(node, ast.Import) and names & {alias.name for alias in node.names})
+        or (isinstance(node, ast.ImportFrom) and node.module in names)
+    }
+    assert files == {"operating_system.py"}
+
+
+WITHOUT_LINUX = """
+import builtins, errno, io, os, resource, select, signal
+
+for module, names in {
+    os: (
+        "copy_file_range", "eventfd", "memfd_create", "pidfd_open", "pipe2", "posix_fadvise",
+        "sched_getaffinity", "sched_setaffinity", "splice", "O_DIRECT", "O_PATH",
+    ),
+    resource: ("prlimit", "RUSAGE_THREAD"),
+    select: ("epoll",),
+    signal: ("sigtimedwait", "sigwaitinfo", "SIGPWR", "SIGRTMIN", "SIGSTKFLT"),
+}.items():
+    for name in names:
+        if hasattr(module, name):
+            delattr(module, name)
+
+def without_linux(function):
+    def replacement(path=".", *arguments, **options):
+        if str(path).startswith(("/proc/", "/sys/")):
+            raise FileNotFoundError(errno.ENOENT, "there is no such file", str(path))
+        return function(path, *arguments, **options)
+    return replacement
+
+builtins.open = io.open = without_linux(open)
+for name in ("listdir", "open", "scandir", "stat"):
+    setattr(os, name, without_linux(getattr(os, name)))
+"""
+"""What each process starts with."""
+TUNE = """
+import os
+
+import numpy as np
+from tilewright import meta_schedule as ms, te
+import tilewright as tvm
+
+assert not hasattr(os, "sched_getaffinity")
+A = te.placeholder((64, 64), name="A")
+B = te.compute((64, 64), lambda i, j: te.exp(A[i, j]), name="B")
+program, target = te.create_prim_func([A, B]), "llvm -num-cores=1"
+database = ms.tune_tir(program, target, work_dir="tuned", max_trials_global=2)
+best = ms.tir_integration.compile_tir(database, program, target)
+a, b = np.ones((64, 64), "float32"), np.empty((64, 64), "float32")
+tvm.build(best.mod, target=target)(a, b)
+np.testing.assert_allclose(b, np.exp(a), rtol=1e-5)
+assert len(database.get_all_tuning_records()) >= 2
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no fork()")
+def test_tuning_needs_nothing_that_only_linux_has(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(WITHOUT_LINUX)
+    found = subprocess.run(
+        [sys.executable, "-c", TUNE],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT / 'src'}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert found.returncode == 0, found.stderr
+    assert "2/2 trials" in found.stderr
 
 
 class ByteLocks:

@@ -1,11 +1,14 @@
 """Pages as the site has them."""
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from tools.site import links, pages
-from tools.site.languages import CHINESE, ENGLISH
+from tools.site.languages import CHINESE, ENGLISH, ROOT
 from tools.site.project import SOURCES
 
 
@@ -70,3 +73,16 @@ def test_links_that_lead_nowhere(tmp_path, link, leads):
     (tmp_path / "sub" / "index.html").write_text("")
     (tmp_path / "picture.svg").write_text("")
     assert links.broken_links(tmp_path) == ([] if leads else [f"a.html: {link}"])
+
+
+def test_sphinx_finds_nothing_wrong_with_the_pages_and_the_reference():
+    pytest.importorskip("sphinx")
+    found = subprocess.run(
+        [sys.executable, "-m", "tools.site", "--check"],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert found.returncode == 0, found.stderr

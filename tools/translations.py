@@ -4,7 +4,7 @@ Usage: python -m tools.translations            list the pages that are older tha
        python -m tools.translations --accept   say of all that they are up to date
 
 A translated page, in ``docs/zh``, ends in a comment with the digest of the English text that it
-translates. Its Python is that of the original.
+translates. Its Python is that of the original, and prints the same.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ from typing import Final
 DOCS: Final = Path(__file__).parents[1] / "docs"
 CHINESE: Final = DOCS / "zh"
 MARK: Final = re.compile(r"\n<!-- translates ([0-9a-f]{12}) -->\n$")
-BLOCK: Final = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK: Final = re.compile(
+    r"^```python\n(.*?)^```$(?:\n+```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL
+)
+"""Python, and what it prints."""
 
 
 def pages() -> Iterator[tuple[Path, Path]]:
@@ -54,9 +57,9 @@ def accept(page: Path, original: Path) -> None:
     page.write_text(f"{text}\n\n<!-- translates {digest_of(original)} -->\n")
 
 
-def programs(page: Path) -> list[str]:
-    """The Python of a page, without comments."""
-    return [ast.dump(ast.parse(code)) for code in BLOCK.findall(page.read_text())]
+def programs(page: Path) -> list[tuple[str, str]]:
+    """The Python of a page, without comments, and what the page says that it prints."""
+    return [(ast.dump(ast.parse(code)), text) for code, text in BLOCK.findall(page.read_text())]
 
 
 def main() -> None:

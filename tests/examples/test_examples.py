@@ -1,4 +1,4 @@
-"""Every example runs, and prints what it is there to show."""
+"""Every example runs, as a program or as a notebook, and prints what it is there to show."""
 
 import os
 import subprocess
@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from tools import notebooks
 
 from tilewright.runtime.linking import find_compiler
 
@@ -85,10 +86,33 @@ LADDER = {"matmul_ladder.py"}
 """It takes minutes; `make demo` runs it."""
 
 
+CELLS = """
+import json, sys
+
+path, *changes = sys.argv[1:]
+names = {"__name__": "__main__"}
+for cell in json.load(open(path))["cells"]:
+    if cell["cell_type"] == "code":
+        exec(compile("".join(cell["source"]), cell["id"], "exec"), names)
+    if "options" in names:
+        vars(names["options"]).update(
+            (name[2:], int(value)) for name, value in zip(changes[::2], changes[1::2])
+        )
+"""
+"""Runs the cells of a notebook as Jupyter does, with other options than it says."""
+
+
 def run(name, *options):
     """The output of an example, run in a process of its own."""
+    if Path(name).stem in notebooks.NAMES:
+        notebook = notebooks.DIRECTORY / f"{Path(name).stem}.ipynb"
+        return output_of("-c", CELLS, str(notebook), *options)
+    return output_of(str(ROOT / "examples" / name), *options)
+
+
+def output_of(*arguments):
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "COLUMNS": "120"}
-    command = [sys.executable, "-W", "error", str(ROOT / "examples" / name), *options]
+    command = [sys.executable, "-W", "error", *arguments]
     result = subprocess.run(
         command, env=environment, capture_output=True, text=True, timeout=300, check=False
     )
@@ -105,6 +129,11 @@ def test_example(name):
     output = run(name, *OPTIONS.get(name, []))
     for text in SHOWN[name]:
         assert text in output
+
+
+@pytest.mark.parametrize("name", notebooks.NAMES)
+def test_programs_of_notebooks_are_programs(name):
+    assert f"usage: {name}.py" in output_of(str(ROOT / "examples" / f"{name}.py"), "--help")
 
 
 def test_every_example_is_tested():

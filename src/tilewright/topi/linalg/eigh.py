@@ -1,4 +1,4 @@
-"""Eigenvalues and eigenvectors of symmetric matrices, by Jacobi's rotations."""
+"""Eigenvalues and eigenvectors of symmetric matrices, by reflections and implicit QR steps."""
 
 # pyright: reportArgumentType=false, reportIndexIssue=false, reportOperatorIssue=false
 # pyright: reportGeneralTypeIssues=false
@@ -16,10 +16,13 @@ from tilewright.script import tir as T  # noqa: N812
 from tilewright.te import Tensor
 from tilewright.tir.function import PrimFunc
 from tilewright.topi.linalg.batches import in_batches, in_one_batch, require_matrices
-from tilewright.topi.linalg.rotations import rotate_rows, set_angle
+from tilewright.topi.linalg.reflections import multiply_reflections
+from tilewright.topi.linalg.rotations import find_block, rotate_rows
+from tilewright.topi.linalg.strips import LANES, strips_of, transpose
+from tilewright.topi.linalg.tridiagonal import qr_step, tridiagonalize
 
-SWEEPS: Final = 40
-"""How often all pairs are rotated at most; six to ten times are usual."""
+STEPS: Final = 30
+"""Steps for each eigenvalue at most; fewer than two are usual."""
 
 
 def eigh(x: Tensor, lower: bool = True) -> list[Tensor]:
@@ -43,15 +46,14 @@ def eigh(x: Tensor, lower: bool = True) -> list[Tensor]:
 
 
 def _program(dtype: str) -> PrimFunc:
-    """The program that rotates pairs of rows and columns until no pair is coupled.
+    """The program that makes matrices tridiagonal, and then diagonal.
 
-    The rows of the second result are the eigenvectors. There are many rotations, one after the
-    other: they are in double precision, so that the results have single precision.
+    The rows of the second result are the eigenvectors. All is computed in double precision, so
+    that the results have single precision.
     """
     wide = "float64"
-    zero, one = (const(float(n), wide) for n in range(2))
-    missing = const(float("nan"), dtype)
-    epsilon = const(float(np.finfo(wide).eps), wide)
+    zero, missing = const(0.0, wide), const(float("nan"), dtype)
+    epsilon, tiny = (const(float(x), wide) for x in (np.finfo(dtype).eps, np.finfo(wide).tiny))
 
     @T.prim_func(private=True)
     def diagonalize(x: T.handle, values: T.handle, vectors: T.handle):
@@ -65,39 +67,49 @@ def _program(dtype: str) -> PrimFunc:
                 m = T.axis.spatial(batch, b)
                 T.reads(X[m, 0:n, 0:n])
                 T.writes(D[m, 0:n], R[m, 0:n, 0:n])
-                A = T.alloc_buffer((n, n), wide, scope="local")  # noqa: N806
-                V = T.alloc_buffer((n, n), wide, scope="local")  # noqa: N806
-                rotated = T.alloc_buffer((1,), "int64", scope="local")
-                sweep = T.alloc_buffer((1,), "int64", scope="local")
+                A = T.alloc_buffer((strips_of(n), n, LANES), wide, scope="local")  # noqa: N806
+                V = T.alloc_buffer((strips_of(n), n, LANES), wide, scope="local")  # noqa: N806
+                directions = T.alloc_buffer((n, strips_of(n) * LANES), wide, scope="local")
+                scales = T.alloc_buffer((n,), wide, scope="local")
+                diagonal = T.alloc_buffer((n,), wide, scope="local")
+                beside = T.alloc_buffer((n,), wide, scope="local")
+                row = T.alloc_buffer((strips_of(n) * LANES,), wide, scope="local")
+                angles = T.alloc_buffer((n, 2), wide, scope="local")
+                lanes = T.alloc_buffer((LANES,), wide, scope="local")
+                pair = T.alloc_buffer((4,), wide, scope="local")
+                scale = T.alloc_buffer((1,), wide, scope="local")
+                first = T.alloc_buffer((1,), "int64", scope="local")
+                last = T.alloc_buffer((1,), "int64", scope="local")
+                steps = T.alloc_buffer((1,), "int64", scope="local")
                 place = T.alloc_buffer((1,), "int64", scope="local")
-                # Elements up to this count as zero.
-                least = T.alloc_buffer((1,), wide, scope="local")
-                # tangent, cosine and sine of the angle, and an element before it changes
-                angle = T.alloc_buffer((4,), wide, scope="local")
-                least[0] = zero
-                for i, j in T.grid(n, n):
-                    A[i, j] = T.Cast(wide, T.if_then_else(j <= i, X[m, i, j], X[m, j, i]))
-                    V[i, j] = T.Select(i == j, one, zero)
-                    least[0] = T.max(least[0], epsilon * T.fabs(A[i, j]))
-                rotated[0] = T.int64(1)
-                sweep[0] = T.int64(0)
-                while rotated[0] > 0 and sweep[0] < SWEEPS:
-                    rotated[0] = T.int64(0)
-                    sweep[0] = sweep[0] + 1
-                    for p in range(n):
-                        for r in range(n - p - 1):
-                            q = p + 1 + r
-                            if T.fabs(A[p, q]) > least[0]:
-                                rotated[0] = T.int64(1)
-                                set_angle(angle, A[q, q] - A[p, p], A[p, q])
-                                rotate_rows(A, p, q, n, angle)
-                                for j in range(n):
-                                    angle[3] = A[j, p]
-                                    A[j, p] = angle[1] * angle[3] - angle[2] * A[j, q]
-                                    A[j, q] = angle[2] * angle[3] + angle[1] * A[j, q]
-                                A[p, q] = zero
-                                A[q, p] = zero
-                                rotate_rows(V, p, q, n, angle)
+
+                # The largest element becomes one, so that no square is out of range.
+                scale[0] = tiny
+                for i in range(n):
+                    for j in range(i + 1):
+                        scale[0] = T.max(scale[0], T.fabs(T.Cast(wide, X[m, i, j])))
+                for s, i, v in T.grid(strips_of(n), n, LANES):
+                    A[s, i, v] = zero
+                for i in range(n):
+                    for j in range(i + 1):
+                        pair[0] = T.Cast(wide, X[m, i, j]) / scale[0]
+                        A[j // LANES, i, j % LANES] = pair[0]
+                        A[i // LANES, j, i % LANES] = pair[0]
+
+                tridiagonalize(A, n, directions, scales, diagonal, beside, row, lanes)
+                multiply_reflections(A, n, directions, scales, n - 1, n, 1, lanes)
+                transpose(A, V, n, n)
+                last[0] = n - 1
+                steps[0] = T.int64(0)
+                while last[0] > 0 and steps[0] < STEPS * n:
+                    find_block(first, last[0], diagonal, beside, epsilon, tiny)
+                    if first[0] == last[0]:
+                        last[0] = last[0] - 1
+                    else:
+                        steps[0] = steps[0] + 1
+                        qr_step(diagonal, beside, first[0], last[0], angles, pair)
+                        rotate_rows(V, strips_of(n), angles, first[0], last[0], lanes)
+
                 # Values that are NaN have no place in order: what they leave out is NaN.
                 for i in range(n):
                     D[m, i] = missing
@@ -106,10 +118,10 @@ def _program(dtype: str) -> PrimFunc:
                 for i in range(n):
                     place[0] = T.int64(0)
                     for j in range(n):
-                        if A[j, j] < A[i, i] or (A[j, j] == A[i, i] and j < i):
+                        if diagonal[j] < diagonal[i] or (diagonal[j] == diagonal[i] and j < i):
                             place[0] = place[0] + 1
-                    D[m, place[0]] = T.Cast(dtype, A[i, i])
+                    D[m, place[0]] = T.Cast(dtype, diagonal[i] * scale[0])
                     for j in range(n):
-                        R[m, place[0], j] = T.Cast(dtype, V[i, j])
+                        R[m, place[0], j] = T.Cast(dtype, V[j // LANES, i, j % LANES])
 
     return diagonalize

@@ -1,4 +1,4 @@
-"""Singular values and vectors, by Jacobi's rotations of rows."""
+"""Singular values and vectors, by reflections and implicit QR steps."""
 
 # pyright: reportArgumentType=false, reportIndexIssue=false, reportOperatorIssue=false
 # pyright: reportGeneralTypeIssues=false
@@ -20,10 +20,13 @@ from tilewright.te import Tensor
 from tilewright.te.tensor import shape_text
 from tilewright.tir.function import PrimFunc
 from tilewright.topi.linalg.batches import in_batches, in_one_batch, require_matrices
-from tilewright.topi.linalg.rotations import rotate_rows, set_angle
+from tilewright.topi.linalg.bidiagonal import bidiagonalize, clear_row, qr_step
+from tilewright.topi.linalg.reflections import multiply_reflections
+from tilewright.topi.linalg.rotations import find_block, rotate_rows
+from tilewright.topi.linalg.strips import LANES, strips_of, transpose
 
-SWEEPS: Final = 40
-"""How often all pairs are rotated at most; six to ten times are usual."""
+STEPS: Final = 30
+"""Steps for each singular value at most; about two are usual."""
 
 
 def svd(x: Tensor, full_matrices: bool = False) -> list[Tensor]:
@@ -47,7 +50,7 @@ def svd(x: Tensor, full_matrices: bool = False) -> list[Tensor]:
             f"shape {shape_text(x.shape)} it is not"
         )
     few, many = (columns, rows) if is_tall else (rows, columns)
-    matrices = in_one_batch(x, transpose=is_tall)
+    matrices = in_one_batch(x, transpose=not is_tall)
     width = many if full_matrices else few
     places = te.compute((cast(INT64, width),), lambda i: i, "T_vectors")
     values, inner, wide = te.extern_primfunc([matrices, places], _program(str(x.dtype)), "svd")
@@ -59,19 +62,15 @@ def svd(x: Tensor, full_matrices: bool = False) -> list[Tensor]:
 
 
 def _program(dtype: str) -> PrimFunc:
-    """The program that rotates pairs of rows until all are orthogonal.
+    """The program that makes matrices of as many rows as columns or more bidiagonal, then diagonal.
 
-    With ``W`` for the matrix, of at most as many rows as columns, and ``G`` for all rotations, the
-    rows of ``G @ W`` are the singular values times the rows of the last result; the second result
-    is ``G``. Rows that are zero, and those that a square matrix has in addition, are completed to
-    an orthonormal basis. There are many rotations, one after the other: they are in double
-    precision, so that the results have single precision.
+    The rows of the second result are the vectors on the right, and those of the third one the
+    vectors on the left. All is computed in double precision, so that the results have single
+    precision.
     """
     double = "float64"
-    zero, one, two = (const(float(n), double) for n in range(3))
-    missing, none = const(float("nan"), dtype), const(0.0, dtype)
-    epsilon = const(float(np.finfo(double).eps), double)
-    tiny = const(float(np.finfo(dtype).tiny), double)
+    zero, missing = const(0.0, double), const(float("nan"), dtype)
+    epsilon, tiny = (const(float(x), double) for x in (np.finfo(dtype).eps, np.finfo(double).tiny))
 
     @T.prim_func(private=True)
     def factorize(x: T.handle, places: T.handle, values: T.handle, inner: T.handle, wide: T.handle):
@@ -81,112 +80,109 @@ def _program(dtype: str) -> PrimFunc:
         width = T.int64()
         X = T.match_buffer(x, (batch, rows, columns), dtype)  # noqa: N806
         I = T.match_buffer(places, (width,), "int64")  # noqa: E741, N806
-        S = T.match_buffer(values, (batch, rows), dtype)  # noqa: N806
-        G = T.match_buffer(inner, (batch, rows, rows), dtype)  # noqa: N806
-        P = T.match_buffer(wide, (batch, width, columns), dtype)  # noqa: N806
+        S = T.match_buffer(values, (batch, columns), dtype)  # noqa: N806
+        G = T.match_buffer(inner, (batch, columns, columns), dtype)  # noqa: N806
+        P = T.match_buffer(wide, (batch, width, rows), dtype)  # noqa: N806
         for b in range(batch):
             with T.block("matrix"):
                 m = T.axis.spatial(batch, b)
-                T.reads(X[m, 0:rows, 0:columns], I[0:width], P[m, 0:width, 0:columns])
-                T.writes(S[m, 0:rows], G[m, 0:rows, 0:rows], P[m, 0:width, 0:columns])
-                W = T.alloc_buffer((rows, columns), double, scope="local")  # noqa: N806
-                V = T.alloc_buffer((rows, rows), double, scope="local")  # noqa: N806
-                norms = T.alloc_buffer((rows,), double, scope="local")
-                free = T.alloc_buffer((columns,), double, scope="local")
-                rotated = T.alloc_buffer((1,), "int64", scope="local")
-                sweep = T.alloc_buffer((1,), "int64", scope="local")
-                place = T.alloc_buffer((1,), "int64", scope="local")
+                T.reads(X[m, 0:rows, 0:columns], I[0:width])
+                T.writes(S[m, 0:columns], G[m, 0:columns, 0:columns], P[m, 0:width, 0:rows])
+                A = T.alloc_buffer((strips_of(columns), rows, LANES), double, scope="local")  # noqa: N806
+                Q = T.alloc_buffer((strips_of(width), rows, LANES), double, scope="local")  # noqa: N806
+                U = T.alloc_buffer((strips_of(rows), width, LANES), double, scope="local")  # noqa: N806
+                V = T.alloc_buffer((strips_of(columns), columns, LANES), double, scope="local")  # noqa: N806
+                left = T.alloc_buffer((columns, strips_of(rows) * LANES), double, scope="local")
+                right = T.alloc_buffer((columns, strips_of(columns) * LANES), double, scope="local")
+                left_scales = T.alloc_buffer((columns,), double, scope="local")
+                right_scales = T.alloc_buffer((columns,), double, scope="local")
+                left_angles = T.alloc_buffer((columns, 2), double, scope="local")
+                right_angles = T.alloc_buffer((columns, 2), double, scope="local")
+                diagonal = T.alloc_buffer((columns,), double, scope="local")
+                beside = T.alloc_buffer((columns,), double, scope="local")
+                products = T.alloc_buffer((rows,), double, scope="local")
+                row_lanes = T.alloc_buffer((rows, LANES), double, scope="local")
+                lanes = T.alloc_buffer((LANES,), double, scope="local")
+                pair = T.alloc_buffer((4,), double, scope="local")
                 scale = T.alloc_buffer((1,), double, scope="local")
-                # the squares of both rows and their product
-                sums = T.alloc_buffer((3,), double, scope="local")
-                # tangent, cosine and sine of the angle, and an element before it changes
-                angle = T.alloc_buffer((4,), double, scope="local")
+                norm = T.alloc_buffer((1,), double, scope="local")
+                first = T.alloc_buffer((1,), "int64", scope="local")
+                last = T.alloc_buffer((1,), "int64", scope="local")
+                steps = T.alloc_buffer((1,), "int64", scope="local")
+                place = T.alloc_buffer((1,), "int64", scope="local")
 
                 # The largest element becomes one, so that no square is out of range.
                 scale[0] = tiny
                 for i, j in T.grid(rows, columns):
                     scale[0] = T.max(scale[0], T.fabs(T.Cast(double, X[m, i, j])))
+                for s, i, v in T.grid(strips_of(columns), rows, LANES):
+                    A[s, i, v] = zero
                 for i, j in T.grid(rows, columns):
-                    W[i, j] = T.Cast(double, X[m, i, j]) / scale[0]
-                for i, j in T.grid(rows, rows):
-                    V[i, j] = T.Select(i == j, one, zero)
-                rotated[0] = T.int64(1)
-                sweep[0] = T.int64(0)
-                while rotated[0] > 0 and sweep[0] < SWEEPS:
-                    rotated[0] = T.int64(0)
-                    sweep[0] = sweep[0] + 1
-                    for p in range(rows):
-                        for r in range(rows - p - 1):
-                            q = p + 1 + r
-                            for n in T.unroll(3):
-                                sums[n] = zero
-                            for j in range(columns):
-                                sums[0] = sums[0] + W[p, j] * W[p, j]
-                                sums[1] = sums[1] + W[q, j] * W[q, j]
-                                sums[2] = sums[2] + W[p, j] * W[q, j]
-                            if T.fabs(sums[2]) > two * epsilon * T.sqrt(
-                                T.Cast(double, columns)
-                            ) * T.sqrt(sums[0]) * T.sqrt(sums[1]):
-                                rotated[0] = T.int64(1)
-                                set_angle(angle, sums[1] - sums[0], sums[2])
-                                rotate_rows(W, p, q, columns, angle)
-                                rotate_rows(V, p, q, rows, angle)
-                for i in range(rows):
-                    norms[i] = zero
-                    for j in range(columns):
-                        norms[i] = norms[i] + W[i, j] * W[i, j]
-                    norms[i] = T.sqrt(norms[i])
+                    A[j // LANES, i, j % LANES] = T.Cast(double, X[m, i, j]) / scale[0]
+                for k, j in T.grid(columns, strips_of(rows) * LANES):
+                    left[k, j] = zero
+
+                bidiagonalize(
+                    A, rows, columns, left, left_scales, right, right_scales, diagonal, beside,
+                    products, row_lanes, lanes,
+                )  # fmt: skip
+                multiply_reflections(Q, width, left, left_scales, columns, rows, 0, lanes)
+                transpose(Q, U, width, rows)
+                multiply_reflections(
+                    A, columns, right, right_scales, columns - 1, columns, 1, lanes
+                )
+                transpose(A, V, columns, columns)
+                norm[0] = zero
+                for i in range(columns):
+                    norm[0] = T.max(norm[0], T.fabs(diagonal[i]))
+                last[0] = columns - 1
+                steps[0] = T.int64(0)
+                while last[0] > 0 and steps[0] < STEPS * columns:
+                    find_block(first, last[0], diagonal, beside, epsilon, tiny)
+                    if first[0] == last[0]:
+                        last[0] = last[0] - 1
+                    else:
+                        steps[0] = steps[0] + 1
+                        place[0] = last[0]
+                        for k in range(first[0], last[0]):
+                            if T.fabs(diagonal[k]) <= epsilon * norm[0]:
+                                place[0] = k
+                        if place[0] < last[0]:
+                            diagonal[place[0]] = zero
+                            clear_row(
+                                diagonal, beside, place[0], last[0], U, strips_of(rows),
+                                left_angles, pair,
+                            )  # fmt: skip
+                        else:
+                            qr_step(
+                                diagonal, beside, first[0], last[0], left_angles, right_angles, pair
+                            )
+                            rotate_rows(U, strips_of(rows), left_angles, first[0], last[0], lanes)
+                            rotate_rows(
+                                V, strips_of(columns), right_angles, first[0], last[0], lanes
+                            )
 
                 # Values that are NaN have no place in order: what they leave out is NaN.
-                for i in range(rows):
+                for i in range(columns):
                     S[m, i] = missing
-                    for j in range(rows):
+                    for j in range(columns):
                         G[m, i, j] = missing
-                for i, j in T.grid(width, columns):
-                    P[m, i, j] = T.Select(I[i] < rows, missing, none)
-                for i in range(rows):
+                for i, j in T.grid(width, rows):
+                    P[m, i, j] = T.if_then_else(
+                        I[i] < columns, missing, T.Cast(dtype, U[j // LANES, i, j % LANES])
+                    )
+                for i in range(columns):
                     place[0] = T.int64(0)
-                    for j in range(rows):
-                        if norms[j] > norms[i] or (norms[j] == norms[i] and j < i):
+                    for j in range(columns):
+                        if T.fabs(diagonal[j]) > T.fabs(diagonal[i]) or (
+                            T.fabs(diagonal[j]) == T.fabs(diagonal[i]) and j < i
+                        ):
                             place[0] = place[0] + 1
-                    S[m, place[0]] = T.Cast(dtype, norms[i] * scale[0])
+                    S[m, place[0]] = T.Cast(dtype, T.fabs(diagonal[i]) * scale[0])
+                    pair[0] = T.Select(diagonal[i] < zero, T.float64(-1), T.float64(1))
+                    for j in range(columns):
+                        G[m, place[0], j] = T.Cast(dtype, pair[0] * V[j // LANES, i, j % LANES])
                     for j in range(rows):
-                        G[m, place[0], j] = T.Cast(dtype, V[i, j])
-                    for j in range(columns):
-                        P[m, place[0], j] = T.Cast(
-                            dtype, T.if_then_else(norms[i] > tiny, W[i, j] / norms[i], zero)
-                        )
-
-                # In place of zeros comes what is left, without the vectors so far, of the unit
-                # vector of which most is left.
-                for i in range(width):
-                    sums[0] = zero
-                    for j in range(columns):
-                        sums[0] = sums[0] + T.fabs(T.Cast(double, P[m, i, j]))
-                    if sums[0] == zero:
-                        for j in range(columns):
-                            free[j] = one
-                        for k in range(width):
-                            for j in range(columns):
-                                angle[3] = T.Cast(double, P[m, k, j])
-                                free[j] = free[j] - angle[3] * angle[3]
-                        place[0] = T.int64(0)
-                        for j in range(columns):
-                            if free[j] > free[place[0]]:
-                                place[0] = j
-                        for j in range(columns):
-                            free[j] = T.Select(j == place[0], one, zero)
-                        for _again in range(2):
-                            for k in range(width):
-                                sums[1] = zero
-                                for j in range(columns):
-                                    sums[1] = sums[1] + free[j] * T.Cast(double, P[m, k, j])
-                                for j in range(columns):
-                                    free[j] = free[j] - sums[1] * T.Cast(double, P[m, k, j])
-                        sums[1] = zero
-                        for j in range(columns):
-                            sums[1] = sums[1] + free[j] * free[j]
-                        for j in range(columns):
-                            P[m, i, j] = T.Cast(dtype, free[j] / T.sqrt(sums[1]))
+                        P[m, place[0], j] = T.Cast(dtype, U[j // LANES, i, j % LANES])
 
     return factorize
