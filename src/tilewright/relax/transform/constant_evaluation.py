@@ -41,7 +41,7 @@ from tilewright.tir.substitute import substitute
 LARGEST_WORK: Final = 1 << 32
 """Maximum number of iterations of a tensor program that runs while the program is compiled."""
 
-_INTERPRETED: Final = 1 << 8
+_INTERPRETED: Final = 1 << 13
 """With fewer iterations, interpreting takes less time than compiling."""
 
 _WORTH_A_SCHEDULE: Final = 1 << 24
@@ -123,7 +123,7 @@ class Evaluation:
 
     Args:
         mod: the module with the tensor programs that are called.
-        work: how many iterations each has, by its name.
+        work: how many iterations each has in all of its calls, by its name.
     """
 
     def __init__(self, mod: IRModule, work: Mapping[GlobalVar, int]) -> None:

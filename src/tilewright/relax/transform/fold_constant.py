@@ -88,6 +88,7 @@ class _FoldingPlan:
         self._results: dict[Var, RelaxExpr] = {}
         """Those of them that are computed, and not leaves in the program already."""
         self._work: dict[GlobalVar, int] = {}
+        """Iterations of each tensor program, in all of its calls."""
 
     def add(self, binding: Binding) -> None:
         """Note a binding of the program if its value can be computed."""
@@ -172,7 +173,7 @@ class _FoldingPlan:
         if work is None or any(not isinstance(step, VarBinding) for step in steps):
             return None
         for name, count in work.items():
-            self._work[name] = max(count, self._work.get(name, 0))
+            self._work[name] = count + self._work.get(name, 0)
         self._steps += steps
         return var
 
@@ -189,7 +190,7 @@ class _FoldingPlan:
                 count = work_of(function, arguments.fields)  # type: ignore[union-attr]
                 if count is None or count > LARGEST_WORK:
                     return None
-                work[name] = max(count, work.get(name, 0))
+                work[name] = count + work.get(name, 0)
         return work
 
 

@@ -12,6 +12,7 @@ from tilewright.tir.analysis.dependence.solver import (
     limited,
     limited_part,
     read_map,
+    read_set,
 )
 from tilewright.tir.analysis.dependence.violation import Violation
 
@@ -49,9 +50,14 @@ def test_a_question_of_many_parts_comes_to_an_end():
             with limited_part(1000):
                 assert context().get_max_operations() == 1000
         assert MAX_OPERATIONS / 2 < context().get_max_operations() < MAX_OPERATIONS
-        for _ in range(200):
-            read_map("{ [l] -> [l] }")
+        for number in range(200):
+            read_map(f"{{ [l] -> [l + {number}] }}")
         assert context().get_max_operations() == MAX_READING
     assert context().get_max_operations() == 0
-    read_map("{ [l] -> [l] }")
+    read_map("{ [l] -> [l + 200] }")
     assert context().get_max_operations() == 0
+
+
+def test_a_text_is_read_once():
+    text = "{ [a_text, b] : a_text = 2*b }"
+    assert read_set(text) is read_set(text)

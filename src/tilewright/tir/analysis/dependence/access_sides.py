@@ -84,17 +84,19 @@ def meeting(sides: Sequence[AccessSide], apart: str) -> Any:
     """
     first, second = sides
     places = [f"e{number}" for number in range(len(first.elements))]
-    body = [f"({apart})"]
-    body += [f"{one} = {other}" for one, other in zip(first.elements, second.elements, strict=True)]
+    equal = zip(first.elements, second.elements, strict=True)
+    body = [f"{one} = {other}" for one, other in equal if one != other]
     body += [f"{place} = {one}" for place, one in zip(places, first.elements, strict=True)]
     body += [constraint for side in sides for constraint in side.constraints]
-    text = " and ".join(body)
+    text = " and ".join(body) or "true"
     unknowns = [name for side in sides for name in side.unknowns]
     if unknowns:
         text = f"exists ({', '.join(unknowns)} : {text})"
     names = [*(name for side in sides for name in side.names), *places]
     parameters = dict.fromkeys(name for side in sides for name in side.parameters)
-    return read_set(f"[{', '.join(parameters)}] -> {{ [{', '.join(names)}] : {text} }}")
+    found = read_set(f"[{', '.join(parameters)}] -> {{ [{', '.join(names)}] : {text} }}")
+    # The parser would work out all of the rest for each alternative.
+    return found.intersect(read_set(f"{{ [{', '.join(names)}] : {apart} }}"))
 
 
 def renamed(text: str, names: dict[str, str]) -> str:

@@ -102,12 +102,14 @@ def context() -> Any:
     return isl().Context()
 
 
+@functools.lru_cache(maxsize=1024)
 def read_map(text: str) -> Any:
     """The map that `text` says, in the notation of isl."""
     with _limited_reading() as ctx:
         return isl().Map.read_from_str(ctx, text)
 
 
+@functools.lru_cache(maxsize=1024)
 def read_set(text: str) -> Any:
     """The set that `text` says, in the notation of isl."""
     with _limited_reading() as ctx:
