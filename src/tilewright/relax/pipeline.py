@@ -28,6 +28,7 @@ def zero() -> Pass:
             transform.EliminateCommonSubexpr(),  # while calls are short: attributes, no kernels
             transform.FoldConstant(),  # last of these: weights that were rearranged are weights
             transform.ChannelsLast(),  # when weights are constants, which cost nothing to move
+            transform.WinogradConv2D(),  # of those with channels last, and constant weights
             transform.DeadCodeElimination(),  # a user that does nothing still keeps kernels apart
             # From operators to kernels.
             transform.LegalizeOps(),  # one tensor program for each operator

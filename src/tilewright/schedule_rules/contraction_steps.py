@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from tilewright.ir.expr import Expr, Var
+from tilewright.ir.rewrite import count_nodes
 from tilewright.schedule_rules.accesses import accesses_of
 from tilewright.schedule_rules.contraction_plan import FAR, Plan
 from tilewright.schedule_rules.decisions import choose, without
@@ -23,6 +24,7 @@ from tilewright.schedule_rules.nest import (
     block_of,
     extent_of,
     loops_by_iterator,
+    loops_inside,
     parallelize,
     present,
     split_into,
@@ -43,6 +45,9 @@ from tilewright.tir.transform.insert_prefetches import SOFTWARE_PREFETCH
 
 MOST_UNROLLED: Final = 128
 """Maximum number of multiply-adds of vectors that are written one after the other."""
+
+MOST_TILE_NODES: Final = 2048
+"""Maximum number of nodes of what is written one after the other for the results of a tile."""
 
 DISTANCES: Final = (0, 4, 8, 12, 16)
 """Prefetch distances in steps of a sum, for what is far away; 0 is none."""
@@ -380,8 +385,24 @@ class _Steps:
         if not self.plan.transposed:
             around = max(self.plan.outer, loops_around(self.sch, consumer, place))
             self._vectorize(consumer, around)
+            if place is not None:
+                self._unroll_tile(consumer, place)
         elif place is not None:
             self._transpose(consumer, place)
+
+    def _unroll_tile(self, consumer: BlockRV, place: LoopRV) -> None:
+        """Let what reads the results of a tile find them in registers, if it is short.
+
+        In a loop, they would be in memory; and compilers believe that a loop after the steps of a
+        sum is as hot as these, and give its constants the registers of the sum.
+        """
+        *loops, _ = loops_inside(self.sch, consumer, place)
+        copies = math.prod(extent_of(self.sch, loop) or MOST_UNROLLED for loop in loops)
+        nodes = count_nodes(block_of(self.sch, consumer).body, MOST_TILE_NODES)
+        is_tile = copies <= self.plan.tile.rows * self.plan.tile.vectors
+        if is_tile and copies * nodes <= MOST_TILE_NODES:
+            for loop in loops:
+                self.sch.unroll(loop)
 
     def _transpose(self, consumer: BlockRV, place: LoopRV) -> None:
         """Transpose squares of the results in registers."""

@@ -28,6 +28,7 @@ from tilewright.schedule_rules.reduce_along_rows import reduce_along_rows
 from tilewright.schedule_rules.structures import scheduled_by
 from tilewright.schedule_rules.transposition import tile_transposition
 from tilewright.schedule_rules.windows import has_large_windows, tile_windows
+from tilewright.schedule_rules.winograd import tile_transformed_products
 from tilewright.target import Target
 from tilewright.target.kinds import KERNEL_KINDS
 from tilewright.tir.analysis.expressions import has_effects
@@ -122,7 +123,8 @@ def _schedule_windows(
     view = sch.copy()
     for block in blocks:
         nest = nest_of(view, block)
-        rules = [tile_windows] if has_large_windows(nest, machine) else [tile_channel_windows]
+        windows = tile_windows if has_large_windows(nest, machine) else tile_channel_windows
+        rules = (tile_transformed_products, windows)
         scheduled = scheduled_by(rules, sch, block, machine)
         if scheduled is not None:
             sch, blocks = scheduled, [b for b in blocks if is_plain(scheduled, b)]

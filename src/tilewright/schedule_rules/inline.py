@@ -10,6 +10,7 @@ from tilewright.ir.node import Node
 from tilewright.ir.op import Op
 from tilewright.ir.rewrite import count_nodes, walk
 from tilewright.schedule_rules.accesses import BlockAccesses, accesses_of
+from tilewright.schedule_rules.choices import is_choice
 from tilewright.schedule_rules.nest import attempt, block_of, is_complete
 from tilewright.schedule_rules.operands import find_contraction
 from tilewright.tir.buffer import BufferLoad
@@ -53,6 +54,8 @@ def inlined(sch: Schedule, block: BlockRV) -> Schedule | None:
     body = block_of(sch, block).body
     if not is_complete(sch, block) or not isinstance(body, BufferStore):
         return None
+    if is_choice(block_of(sch, block)):
+        return None  # it is short where it is unrolled, and nowhere else
     view = sch.copy()  # looking at it leaves no instructions in the trace
     consumers = [accesses_of(block_of(view, c)) for c in view.get_consumers(block)]
     if not consumers or not _pays(accesses_of(block_of(view, block)), body.value, consumers):

@@ -65,6 +65,7 @@ from tilewright.relax.transform.reshape_rewrites import (
     RewriteDataflowReshape,
 )
 from tilewright.relax.transform.run_codegen import RunCodegen
+from tilewright.relax.transform.winograd import WinogradConv2D
 
 _DONE_BY_BUILD = frozenset({
     "CallTIRRewrite", "ComputePrimValue", "KillAfterLastUse", "LowerAllocTensor",

@@ -58,3 +58,4 @@ from tilewright.topi.nn.spatial import (
     upsampling,
     upsampling3d,
 )
+from tilewright.topi.nn.winograd import winograd_conv2d_nhwc
