@@ -7,7 +7,6 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from tilewright.ir.expr import is_const_int
 from tilewright.ir.module import IRModule
 from tilewright.ir.op import Op
 from tilewright.ir.pass_context import PassContext
@@ -43,11 +42,10 @@ class FakeQuantizationToInteger(ModulePass):
                  lv2 = R.matmul(lv, lv1)                        lv2 = R.astype(lv1, "float32") * (s * t)
 
     Products are matrix products and convolutions of arrays that are quantised by one scale each, or
-    weights by one for each channel, as long as sums cannot overflow. Convolutions of each channel
-    on its own have no sums over channels for such instructions, and multiply floats; their weights
-    are few, and become floats here. What moves elements (reshapes, transpositions, slices, joins,
-    largest elements of windows) moves the integers, and integers that are dequantised and quantised
-    by the same parameters stay as they are. The others compute with floats.
+    weights by one for each channel, as long as sums cannot overflow. What moves elements (reshapes,
+    transpositions, slices, joins, largest elements of windows) moves the integers, and integers
+    that are dequantised and quantised by the same parameters stay as they are. The others compute
+    with floats.
 
     The sums of the floats are rounded, and so results differ by rounding; after quantisation by one
     step at most.
@@ -216,8 +214,6 @@ def _convolution(rewriter: _Integers, call: Call) -> RelaxExpr | None:
         return None
     if not rewriter.is_fast(a, b):
         return None
-    if is_const_int(info.extents[layout.index("I")], 1) and int(call.attrs["groups"]) > 1:
-        return _with_floats(rewriter, call, b)
     attrs = {**call.attrs, "out_dtype": WIDE}
     integers = call.replace(args=(a.integers, b.integers), attrs=attrs, struct_info=None)
     total = integer_convolution(builder, integers, int(zero))
@@ -226,16 +222,6 @@ def _convolution(rewriter: _Integers, call: Call) -> RelaxExpr | None:
         channels = str(call.attrs["data_layout"]).index("C")
         scale = along_axis(builder, scale, channels, info.ndim)
     return _scaled(builder, total, a.scale, scale)
-
-
-def _with_floats(rewriter: _Integers, call: Call, weight: _Quantized) -> RelaxExpr | None:
-    """A convolution by the floats that constant weights stand for, which are few."""
-    integers, scale = rewriter.constant(weight.integers), rewriter.constant(weight.scale)
-    if integers is None or scale is None:
-        return None
-    shape = [-1 if axis == weight.axis else 1 for axis in range(integers.ndim)]
-    floats = integers.astype("float32") * scale.reshape(shape if scale.ndim else ())
-    return call.replace(args=(call.args[0], const(floats)))
 
 
 def _quantize(rewriter: _Integers, call: Call) -> RelaxExpr | None:
