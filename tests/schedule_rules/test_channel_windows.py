@@ -77,3 +77,16 @@ def test_what_is_computed_for_windows_is_computed_once():
     w = te.placeholder((3, 3, 4, 1), name="W")
     y = topi.nn.depthwise_conv2d_nhwc(topi.nn.relu(x), w, 1, 1, 1)
     assert names_of(scheduled(te.create_prim_func([x, w, y])))[0] == "pad_temp"
+
+
+def test_the_zeros_around_bytes_are_copied():
+    x = te.placeholder((1, 7, 7, 12), "int8", name="X")
+    w = te.placeholder((3, 3, 12, 1), "int8", name="W")
+    y = topi.nn.depthwise_conv2d_nhwc(x, w, 1, 1, 1, "int32")
+    sch = scheduled(te.create_prim_func([x, w, y]))
+    assert names_of(sch) == ["pad_temp", "depthwise_conv2d_nhwc"]
+    # Each pixel is inside or outside: vectors are of its channels only.
+    assert loops_of(sch, "pad_temp")[-3:] == [("serial", 9), ("serial", 1), ("vectorized", 16)]
+    assert [kind for kind, _ in loops_of(sch, "depthwise_conv2d_nhwc")][-2:] == [
+        "unrolled", "vectorized"
+    ]  # fmt: skip

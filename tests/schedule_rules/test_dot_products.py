@@ -205,3 +205,12 @@ def test_panels_from_memory_are_asked_for_ahead():
     code = tvm.default_schedule(func, f"{X86}haswell").mod.script()
     assert "software_prefetch" in code
     assert "T.dp2a" in code
+
+
+def test_sums_stay_in_registers_around_a_loop():
+    A = te.placeholder((1, 7, 9, 16), "int8", "A")
+    W = te.placeholder((1, 1, 16, 24), "int8", "W")
+    func = te.create_prim_func([A, W, topi.nn.conv2d_nhwc(A, W, 1, 0, 1, "int32")])
+    sch = tvm.default_schedule(func, X86 + "haswell")
+    loops = [sch.get(loop) for loop in sch.get_loops("conv2d_nhwc_update_o")]
+    assert ("SERIAL", 8) in [(loop.kind.name, loop.extent.value) for loop in loops]

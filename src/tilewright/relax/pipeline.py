@@ -27,6 +27,7 @@ def zero() -> Pass:
             ),  # what follows moves things in such blocks only
             transform.EliminateCommonSubexpr(),  # while calls are short: attributes, no kernels
             transform.FoldConstant(),  # last of these: weights that were rearranged are weights
+            transform.FoldRequantization(),  # when scales are constants
             transform.ChannelsLast(),  # when weights are constants, which cost nothing to move
             transform.WinogradConv2D(),  # of those with channels last, and constant weights
             transform.DeadCodeElimination(),  # a user that does nothing still keeps kernels apart

@@ -31,6 +31,9 @@ MOST_UNROLLED: Final = 128
 MOST_PIXELS: Final = 16
 """Maximum number of pixels of a tile."""
 
+NARROWEST_MASKED: Final = 32
+"""Bits of the narrowest elements of which vectors are loaded under a condition for free."""
+
 OPERANDS: Final = 2
 """Vector registers that a step takes beside the results: a weight, and an element that is not
 read where it is multiplied."""
@@ -57,13 +60,16 @@ def tile_channel_windows(sch: Schedule, nest: Nest, machine: Machine) -> Sequenc
 
     The results stay in registers, and each weight is read once for all pixels of a tile. Zeros
     around images are not copied: all lanes of a vector are inside or outside, and most tiles are
-    inside altogether. Left to the search: how many pixels a tile has.
+    inside altogether. Bytes are copied: they are few, and vectors of them have no masks. Left to
+    the search: how many pixels a tile has.
     """
     window = channel_window_of(nest)
     if window is None:
         return []
     producers, consumers = sch.get_producers(nest.block), sch.get_consumers(nest.block)
     before = [n for n, b in enumerate(producers) if _is_padding(sch, b, nest)]
+    if any(load.buffer.dtype.bits < NARROWEST_MASKED for load in nest.accesses.loads):
+        before = []
     after = [n for n, b in enumerate(consumers) if is_epilogue(sch, b, nest)]
     tile = partial(_tile, window=window, machine=machine)
     fusions = ((before, after), ([], after), ([], []))

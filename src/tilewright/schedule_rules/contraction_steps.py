@@ -178,8 +178,11 @@ class _Steps:
             The loops that are left.
         """
         count = self.plan.tile.rows * self.plan.tile.vectors
+        extents = [extent_of(self.sch, loop) for loop in depth]
+        steps = [n for n, extent in enumerate(extents) if extent != 1]  # others are no loops
+        least = 0 if not least else steps[0] + 1 if steps else len(depth)
         for n in range(len(depth) - 1, least - 1, -1):
-            extent = extent_of(self.sch, depth[n])
+            extent = extents[n]
             if extent is None or count * extent > MOST_UNROLLED:
                 is_first = count == self.plan.tile.rows * self.plan.tile.vectors
                 last = self._unroll_some(depth[n], extent) if is_first else depth[n]

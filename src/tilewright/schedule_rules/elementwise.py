@@ -13,7 +13,8 @@ from functools import partial
 from typing import Final
 
 from tilewright.arith import Analyzer
-from tilewright.ir.expr import FloorMod, IntImm, Var
+from tilewright.ir.expr import Call, FloorMod, IntImm, Var
+from tilewright.ir.op import Op
 from tilewright.ir.rewrite import walk
 from tilewright.schedule_rules.accesses import UNKNOWN, BlockAccesses, StridedAccess, access_to
 from tilewright.schedule_rules.decisions import MOST_VECTORS, choose, lanes_for, vectorized, without
@@ -23,6 +24,8 @@ from tilewright.tir.schedule import LoopRV, Schedule
 from tilewright.tir.substitute import substitute, variables_of
 from tilewright.tir.transform.machine import Machine
 from tilewright.tir.transform.stream_stores import NONTEMPORAL_STORES
+
+IF_THEN_ELSE: Final = Op.get("tir.if_then_else")
 
 MOST_PHASES: Final = 8
 """Maximum number of phases that get a vector each, and are unrolled."""
@@ -165,12 +168,22 @@ def _vectors(sch: Schedule, nest: Nest, *, machine: Machine, streams: bool) -> N
 def _joined_loops(nest: Nest) -> list[Var]:
     """The iterators that run over one contiguous stretch, as far as they have loops.
 
-    Only `vector` for a part of a block, in which there is a gap after each row.
+    Only `vector` for a part of a block, in which there is a gap after each row. Nor is it joined
+    with others where all its lanes have one condition, such as the channels of a pixel in a padded
+    image.
     """
     vector = nest.neighbours()
     assert vector is not None
-    is_whole = nest.outer == nest.shared
-    return joined_with(vector, nest.accesses, nest.own if is_whole else [vector])
+    if nest.outer != nest.shared:
+        return [vector]
+    asked = {
+        var
+        for node in walk(nest.accesses.block.body)
+        if isinstance(node, Call) and node.op is IF_THEN_ELSE
+        for var in variables_of(node.args[0])
+    }
+    own = nest.own if vector in asked else without(nest.own, *asked)
+    return joined_with(vector, nest.accesses, own)
 
 
 def _pieces(sch: Schedule, loop: LoopRV, extent: int, rows: int, machine: Machine) -> list[LoopRV]:

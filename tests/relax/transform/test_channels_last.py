@@ -107,6 +107,32 @@ def test_operators_between_convolutions(make):
 
 
 @pytest.mark.usefixtures("pays")
+def test_quantised_images_between_convolutions():
+    weight = np.random.default_rng(0).integers(-2, 3, (16, 16, 3, 3)).astype("int8")
+    scale, zero = relax.const(0.5), relax.const(3, "int8")
+
+    def network(x):
+        y = op.quantize(x, scale, zero)
+        y = op.nn.conv2d(y, relax.const(weight), padding=1, out_dtype="int32")
+        y = op.multiply(op.astype(y, "float32"), constant(16, 1, 1))
+        y = op.dequantize(op.quantize(y, scale, zero), scale, zero)
+        return convolution(y, 16, 16, groups=16)
+
+    assert_converted(graph((1, 16, 6, 6), network), 2)
+
+
+@pytest.mark.usefixtures("pays")
+def test_what_has_a_scale_for_each_channel_gets_the_channels_first():
+    parameters = relax.const(np.ones(16, "float32")), relax.const(np.zeros(16, "int8"))
+
+    def network(x):
+        return op.dequantize(op.quantize(convolution(x, 16, 16), *parameters, 1), *parameters, 1)
+
+    after = assert_converted(graph((1, 16, 6, 6), network), 2)
+    assert calls_of(after)[-3:] == ["permute_dims", "quantize", "dequantize"]
+
+
+@pytest.mark.usefixtures("pays")
 def test_what_needs_the_channels_first_gets_them():
     def network(x):
         y = convolution(x, 8, 16)

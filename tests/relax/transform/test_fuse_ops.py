@@ -4,7 +4,7 @@ import pytest
 from tests.relax.transform import fusion_programs as programs
 from tests.relax.transform.fusion_programs import array, bindings_of, built, grouped, groups
 
-from tilewright import relax, tir
+from tilewright import relax, tir, topi
 from tilewright.error import ArgumentError
 from tilewright.ir import structural_equal
 from tilewright.relax import transform
@@ -239,3 +239,25 @@ def test_the_module_stays_as_it_is():
     grouped(mod)
     assert all(mod[var] is func for var, func in functions.items())
     assert len(mod) == len(functions)
+
+
+def test_what_windows_find_around_an_image_is_computed_with_them():
+    image = {"x": array(1, 4, 6, 6)}
+
+    def pad(x):
+        return topi.nn.pad(x, (0, 0, 1, 1), (0, 0, 1, 1), 3.0)
+
+    def windows(x):
+        return topi.nn.pool2d(x, (3, 3), (1, 1), (1, 1), (0, 0, 0, 0), "max")
+
+    def transposed(x):
+        return topi.transpose(x, (0, 1, 3, 2))
+
+    def both(builder, x):
+        y = emit(builder, pad, x)
+        return emit(builder, programs.add, emit(builder, windows, y), emit(builder, windows, y))
+
+    assert groups(built(image, chain(pad, windows, programs.relu))) == [["pad", "windows", "relu"]]
+    assert groups(built(image, chain(pad, programs.relu))) == [["pad", "relu"]]
+    assert ["pad"] in groups(built(image, both))  # it is needed twice
+    assert groups(built(image, chain(transposed, windows))) == [["transposed"], ["windows"]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from tilewright.ir.convert import cast, const
@@ -11,7 +11,7 @@ from tilewright.ir.expr import Expr, IntImm
 from tilewright.ir.expr import Var as Size
 from tilewright.relax import op
 from tilewright.relax.block_builder import BlockBuilder
-from tilewright.relax.expr import Call, PrimValue, RelaxExpr, Var
+from tilewright.relax.expr import Call, Function, PrimValue, RelaxExpr, SeqExpr, Var
 from tilewright.relax.frontend.table import UnsupportedError
 from tilewright.relax.struct_info import ShapeStructInfo, TensorStructInfo
 
@@ -37,6 +37,23 @@ class Emitter:
     def emit(self, expr: Any) -> Any:
         """Bind `expr` to a variable, which has struct info; a variable stays as it is."""
         return expr if isinstance(expr, Var) else self.builder.emit(expr, self.name_hint)
+
+    def branch(self, body: Callable[[], Any]) -> SeqExpr:
+        """What `body` emits and returns as an expression of its own, such as a branch."""
+        return self._scope((), body)
+
+    def function(self, params: Sequence[Var], body: Callable[[Sequence[Var]], Any]) -> Function:
+        """The pure function whose body is what `body` emits and returns, given the parameters."""
+        whole = self._scope(params, lambda: body(params))
+        return Function(tuple(params), whole, is_pure=True)
+
+    def _scope(self, params: Sequence[Var], body: Callable[[], Any]) -> SeqExpr:
+        self.builder.begin_scope(params)
+        try:
+            result = body()
+        finally:
+            blocks = self.builder.end_scope()
+        return SeqExpr(blocks, result)
 
     def emit_te(self, function: Any, *args: Any, **kwargs: Any) -> Any:
         """Bind what a function of `tilewright.topi` computes, where there is no operator for it."""

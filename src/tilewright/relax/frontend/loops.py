@@ -43,8 +43,8 @@ Step = Callable[[Sequence[Any]], "tuple[Any, Sequence[Any], Sequence[Any]]"]
 """From the states to the condition for one more step, the new states, and results of this step."""
 
 
-class UnknownStepError(Exception):
-    """Raised in a step of which something cannot be converted, which has been noted."""
+class UnknownPartError(Exception):
+    """Raised in a step or branch of which something cannot be converted, which has been noted."""
 
 
 def data_dependent_loop(
@@ -68,8 +68,8 @@ def data_dependent_loop(
     loop = _Loop(graph, [_form_of(state) for state in states], step)
     doublings = MOST_DOUBLINGS if most is None else max(most - 1, 0).bit_length()
     power = PrimValue(const(min(doublings, MOST_DOUBLINGS), INT64))
-    some = _branch(graph, lambda: graph.emit(Call(loop.function, [power, *states])))
-    none = _branch(graph, lambda: Tuple([condition, *states, *loop.no_rows()]))
+    some = graph.branch(lambda: graph.emit(Call(loop.function, [power, *states])))
+    none = graph.branch(lambda: Tuple([condition, *states, *loop.no_rows()]))
     _, last, stacked = loop.parts(graph.emit(If(condition, some, none)))
     return last, stacked
 
@@ -157,7 +157,7 @@ class _Loop:
             single = [self._graph.emit(op.expand_dims(result, 0)) for result in results]
             return Tuple([goes_on, *changed, *single])
 
-        return _function(self._graph, self._parameters(), taken), found, rows
+        return self._graph.function(self._parameters(), taken), found, rows
 
     def _doubling(self, single: Var) -> Var:
         """The function that calls itself, down to `single` steps."""
@@ -180,15 +180,15 @@ class _Loop:
                 pairs = zip(rows, others, strict=True)
                 return Tuple([condition, *last, *(graph.emit(op.concat(p, 0)) for p in pairs)])
 
-            return graph.emit(If(goes_on, _branch(graph, again), SeqExpr([], half)))
+            return graph.emit(If(goes_on, graph.branch(again), SeqExpr([], half)))
 
         def whole(params: Sequence[Var]) -> Any:
             states = params[1:]
-            once = _branch(graph, lambda: graph.emit(Call(single, states)))
-            more = _branch(graph, lambda: twice(states))
+            once = graph.branch(lambda: graph.emit(Call(single, states)))
+            more = graph.branch(lambda: twice(states))
             return graph.emit(If(PrimValue(equal(power, 0)), once, more))
 
-        function = _function(graph, params, whole).replace(ret_struct_info=self._result)
+        function = graph.function(params, whole).replace(ret_struct_info=self._result)
         return graph.builder.emit_normalized(VarBinding(loop, function))
 
     def _parameters(self) -> list[Var]:
@@ -221,23 +221,3 @@ def _rows_of(result: _Form) -> _Form:
     return _Form(
         result.dtype, (None, *(e if isinstance(e, IntImm) else None for e in result.extents))
     )
-
-
-def _function(
-    graph: Emitter, params: Sequence[Var], body: Callable[[Sequence[Var]], Any]
-) -> Function:
-    graph.builder.begin_scope(params)
-    try:
-        result = body(params)
-    finally:
-        blocks = graph.builder.end_scope()
-    return Function(tuple(params), SeqExpr(blocks, result), is_pure=True)
-
-
-def _branch(graph: Emitter, body: Callable[[], Any]) -> SeqExpr:
-    graph.builder.begin_scope()
-    try:
-        result = body()
-    finally:
-        blocks = graph.builder.end_scope()
-    return SeqExpr(blocks, result)

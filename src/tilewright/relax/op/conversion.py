@@ -11,7 +11,7 @@ from tilewright.ir.convert import cast
 from tilewright.ir.dtype import FLOAT32, DType
 from tilewright.ir.expr import Expr
 from tilewright.ir.module import VDevice
-from tilewright.relax.expr import Call
+from tilewright.relax.expr import Call, Constant
 from tilewright.relax.op.rules import agreeing, axis_of, sized
 from tilewright.relax.op.table import Inference, call, kernel, register
 from tilewright.relax.struct_info import UNKNOWN_NDIM, StructInfo, TensorStructInfo
@@ -134,14 +134,29 @@ def _at(parameter: Tensor, place: tuple[Expr, ...], axis: int) -> Expr:
     return parameter(place[axis]) if parameter.ndim else parameter()
 
 
-def _quantize(data: Tensor, scale: Tensor, zero_point: Tensor, axis: int, dtype: DType) -> Tensor:
+def _legalize_quantize(builder: Any, expr: Call) -> Any:
+    data, scale, zero_point = expr.args
+    if isinstance(scale, Constant) and scale.data.numpy().ndim == 0 and scale.data.numpy() == 1:
+        return _legalize(builder, expr.replace(args=(data, zero_point)), _round, "quantize")
+    return _legalize(builder, expr, _quantize, "quantize")
+
+
+def _round(data: Tensor, zero_point: Tensor, axis: int, dtype: DType) -> Tensor:
+    """Quantisation of numbers that are in steps already."""
+    return _quantize(data, None, zero_point, axis, dtype)
+
+
+def _quantize(
+    data: Tensor, scale: Tensor | None, zero_point: Tensor, axis: int, dtype: DType
+) -> Tensor:
     along = normalized_axis("R.quantize", axis, data.ndim) if data.ndim else 0
     wide = data.dtype if data.dtype.bits >= 32 else FLOAT32
     low, high = (cast(wide, limit(dtype)) for limit in (min_value, max_value))
 
     def element(*i: Expr) -> Expr:
-        steps = topi.round(cast(wide, data(*i)) / cast(wide, _at(scale, i, along)))
-        moved = steps + cast(wide, _at(zero_point, i, along))
+        value = cast(wide, data(*i))
+        steps = value if scale is None else value / cast(wide, _at(scale, i, along))
+        moved = topi.round(steps) + cast(wide, _at(zero_point, i, along))
         return cast(dtype, minimum(maximum(moved, low), high))
 
     return compute(data.shape, element, "quantized", tag.BROADCAST)
@@ -167,7 +182,7 @@ _QUANTIZE = register(
     "quantize",
     ("data", "scale", "zero_point"),
     lambda inference: _infer(inference, True),
-    lambda builder, expr: _legalize(builder, expr, _quantize, "quantize"),
+    _legalize_quantize,
 )
 _DEQUANTIZE = register(
     "dequantize",

@@ -59,6 +59,7 @@ from tilewright.relax.transform.private_signatures import (
     RemoveUnusedParameters,
 )
 from tilewright.relax.transform.quantize_weights import QuantizeWeights
+from tilewright.relax.transform.requantization import FoldRequantization
 from tilewright.relax.transform.reshape_rewrites import (
     RemoveRedundantReshape,
     ReorderPermuteDimsAfterConcat,

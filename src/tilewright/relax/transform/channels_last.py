@@ -40,8 +40,8 @@ TO_FIRST: Final = (0, 3, 1, 2)
 CONVOLUTIONS: Final = {"nn.conv2d": ("OIHW", "HWIO"), "nn.conv2d_transpose": ("IOHW", "HWIO")}
 """The layouts of weights, and what they become."""
 
-DTYPES: Final = frozenset((DType("float32"), DType("float64")))
-"""Others are multiplied by instructions that want layouts of their own, or converted."""
+DTYPES: Final = frozenset(map(DType, ("float32", "float64", "int8", "uint8")))
+"""Of images; others are converted."""
 
 IN_LAYOUTS: Final = (
     "nn.max_pool2d", "nn.avg_pool2d", "nn.adaptive_avg_pool2d", "image.resize2d",
@@ -53,6 +53,9 @@ ELEMENTWISE: Final = frozenset((
     "nn.silu", "nn.leakyrelu",
 ))  # fmt: skip
 """Operators on elements at the same place, which broadcast."""
+
+QUANTIZATION: Final = ("quantize", "dequantize")
+"""Operators on elements, where one scale is for all of them."""
 
 REDUCTIONS: Final = frozenset(("max", "mean", "min", "prod", "std", "sum", "variance"))
 
@@ -169,7 +172,7 @@ class _Conversion(ModuleMutator):
             width = call.attrs["pad_width"]
             moved = [n for axis in TO_LAST for n in width[2 * axis : 2 * axis + 2]]
             return self._with(call, {"pad_width": tuple(moved)})
-        if name in ELEMENTWISE:
+        if name in ELEMENTWISE or (name in QUANTIZATION and self._has_one_scale(call)):
             return self._elementwise(call)
         if name == "concat" and call.attrs["axis"] is not None:
             return self._concat(call)
@@ -228,7 +231,7 @@ class _Conversion(ModuleMutator):
         groups, inputs = int(attrs["groups"]), values.shape[before.index("I")]
         filters = values.shape[before.index("O")] // (groups if before == "OIHW" else 1)
         is_depthwise = groups > 1 and before == "OIHW" and inputs == filters == 1
-        if (groups if is_depthwise else filters) < self._lanes(info.dtype):
+        if (groups if is_depthwise else filters) < self._lanes(DType(call.struct_info.dtype)):
             return call
         order = [before.index(letter) for letter in after]
         moved = Constant(np.ascontiguousarray(values.transpose(order)))
@@ -242,6 +245,9 @@ class _Conversion(ModuleMutator):
         if len(known) < len(args):
             return call
         return self._first(call.replace(args=tuple(known), struct_info=None))
+
+    def _has_one_scale(self, call: Call) -> bool:
+        return all(parameter.struct_info.ndim == 0 for parameter in call.args[1:])
 
     def _broadcasting(self, value: Any) -> RelaxExpr | None:
         """An operand of an element-wise operator; None for one that would have to be reshaped when

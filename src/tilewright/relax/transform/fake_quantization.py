@@ -7,7 +7,6 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from tilewright.ir.expr import is_const_int
 from tilewright.ir.module import IRModule
 from tilewright.ir.op import Op
 from tilewright.ir.pass_context import PassContext
@@ -43,8 +42,7 @@ class FakeQuantizationToInteger(ModulePass):
                  lv2 = R.matmul(lv, lv1)                        lv2 = R.astype(lv1, "float32") * (s * t)
 
     Products are matrix products and convolutions of arrays that are quantised by one scale each, or
-    weights by one for each channel, as long as sums cannot overflow. Convolutions of each channel
-    on its own have no sums over channels for such instructions, and stay floats. What moves elements (reshapes,
+    weights by one for each channel, as long as sums cannot overflow. What moves elements (reshapes,
     transpositions, slices, joins, largest elements of windows) moves the integers, and integers
     that are dequantised and quantised by the same parameters stay as they are. The others compute
     with floats.
@@ -215,8 +213,6 @@ def _convolution(rewriter: _Integers, call: Call) -> RelaxExpr | None:
     if not rewriter.is_zero(b.zero_point) or not _is_exact(a, b, depth):
         return None
     if not rewriter.is_fast(a, b):
-        return None
-    if is_const_int(info.extents[layout.index("I")], 1) and int(call.attrs["groups"]) > 1:
         return None
     attrs = {**call.attrs, "out_dtype": WIDE}
     integers = call.replace(args=(a.integers, b.integers), attrs=attrs, struct_info=None)

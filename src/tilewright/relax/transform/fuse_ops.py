@@ -177,7 +177,10 @@ class Partition:
         )
 
     def _may_join(self, group: FusionGroup, between: Sequence[GraphNode], sink: GraphNode) -> bool:
-        """Elementwise producers are inlined into their reader, unless it reads them repeatedly."""
+        """Elementwise producers are inlined into their reader, unless it reads them repeatedly;
+        what windows find around an image is computed with them."""
+        if group.root.is_padding and len(group.nodes) == 1 and not between:
+            return sink.kind is PatternKind.OUT_EWISE_FUSABLE and sink.reuses(group.root)
         if group.kind > _BROADCAST or sink.kind > PatternKind.OUT_EWISE_FUSABLE:
             return False
         return not any(sink.reuses(node) for node in (group.root, *between))

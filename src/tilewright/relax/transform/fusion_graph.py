@@ -21,7 +21,12 @@ from tilewright.relax.expr import (
 from tilewright.relax.op.base import CALL_TIR
 from tilewright.relax.struct_info import StructInfo, TensorStructInfo, TupleStructInfo
 from tilewright.relax.transform.function_pass import WriteEpochs
-from tilewright.tir.analysis.pattern_kind import FunctionPattern, PatternKind, function_pattern
+from tilewright.tir.analysis.pattern_kind import (
+    FunctionPattern,
+    PatternKind,
+    function_pattern,
+    is_padding,
+)
 from tilewright.tir.function import PrimFunc
 
 OP_PATTERN = "op_pattern"
@@ -41,6 +46,7 @@ class GraphNode:
         parent: the immediate post-dominator: the first node that everything that depends on this
             one passes through; None where that is the end of the block.
         depth: the distance to the end along the parents.
+        is_padding: whether it does nothing but put a constant around an array.
     """
 
     binding: Binding
@@ -52,6 +58,7 @@ class GraphNode:
     is_visible: bool = False
     parent: GraphNode | None = None
     depth: int = 1
+    is_padding: bool = False
 
     @property
     def is_kernel(self) -> bool:
@@ -96,6 +103,12 @@ class FusionGraph:
         ]
         by_var = {node.binding.var: node for node in self.nodes}
         for node in self.nodes:
+            kernel = called_kernel(node.binding)
+            node.is_padding = (
+                node.kind is PatternKind.INJECTIVE
+                and kernel is not None
+                and is_padding(mod[kernel])
+            )
             node.is_visible = not isinstance(node.binding.var, DataflowVar)
             for producer, kind in self._uses(node, by_var):
                 producer.consumers[node] = max(kind, producer.consumers.get(node, kind))
@@ -112,6 +125,10 @@ class FusionGraph:
             return PatternKind.OPAQUE, frozenset()
         kind = PatternKind(int(func.attrs.get(OP_PATTERN, PatternKind.OPAQUE)))
         return kind, self._pattern(kernel).reused
+
+    def _is_padding(self, node: GraphNode) -> bool:
+        kernel = called_kernel(node.binding)
+        return node.kind is PatternKind.INJECTIVE and is_padding(self._mod[kernel])  # type: ignore[index]
 
     def _pattern(self, kernel: GlobalVar | None) -> FunctionPattern:
         assert kernel is not None

@@ -13,7 +13,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from tilewright.ir.expr import Cast, Expr, IntImm, Mul, Var, is_const_int
+from tilewright.ir.expr import Call, Cast, Expr, FloatImm, IntImm, Mul, Var, is_const_int
 from tilewright.ir.rewrite import walk
 from tilewright.ir.structural import structural_equal
 from tilewright.tir.analysis.block_kind import BlockKind, block_kind
@@ -78,6 +78,22 @@ def function_pattern(func: PrimFunc) -> FunctionPattern:
     if blocks is None or any(block_kind(block) is BlockKind.OTHER for block in blocks):
         return opaque
     return _Flow(func).through(blocks)
+
+
+def is_padding(func: PrimFunc) -> bool:
+    """Whether a function does nothing but put a constant around an array."""
+    blocks = _blocks(func)
+    if blocks is None or len(blocks) != 1 or blocks[0].init is not None:
+        return False
+    body = blocks[0].body
+    return isinstance(body, BufferStore) and is_padded(body.value)
+
+
+def is_padded(value: Expr) -> bool:
+    """Whether a value is an element where there is one, and a constant elsewhere."""
+    if not isinstance(value, Call) or getattr(value.op, "name", "") != "tir.if_then_else":
+        return False
+    return isinstance(value.args[1], BufferLoad) and isinstance(value.args[2], (FloatImm, IntImm))
 
 
 def _blocks(func: PrimFunc) -> list[Block] | None:

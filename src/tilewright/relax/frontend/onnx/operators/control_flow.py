@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 from onnx import GraphProto
 
 from tilewright.relax import op
-from tilewright.relax.expr import If, RelaxExpr, SeqExpr, Tuple, TupleGetItem
+from tilewright.relax.expr import If, RelaxExpr, Tuple, TupleGetItem
 from tilewright.relax.frontend.emitter import number
-from tilewright.relax.frontend.loops import UnknownStepError, data_dependent_loop
+from tilewright.relax.frontend.loops import UnknownPartError, data_dependent_loop
 from tilewright.relax.frontend.onnx.graph import UNKNOWN, Graph
 from tilewright.relax.frontend.onnx.table import converts
 from tilewright.relax.frontend.onnx.types import Items
@@ -40,16 +41,18 @@ def branch(
 
 
 def _branch(graph: Graph, part: GraphProto) -> Any:
-    graph.builder.begin_scope()
-    try:
-        results = graph.convert_graph(part, [])
-    finally:
-        blocks = graph.builder.end_scope()
-    if any(value is UNKNOWN for value in results):
-        return None
-    if not all(isinstance(value, RelaxExpr) for value in results):
-        raise UnsupportedError("branches that return sequences are not supported")
-    return SeqExpr(blocks, Tuple(results))
+    """A graph as an expression of its own; None if something in it cannot be converted."""
+
+    def results() -> Tuple:
+        found = graph.convert_graph(part, [])
+        if any(value is UNKNOWN for value in found):
+            raise UnknownPartError
+        if _has_sequences(found):
+            raise UnsupportedError("branches that return sequences are not supported")
+        return Tuple(found)
+
+    with suppress(UnknownPartError):
+        return graph.branch(results)
 
 
 @converts("Loop")
@@ -135,7 +138,7 @@ def _unknown_steps(
         whether, *results = graph.convert_graph(body, [iteration, graph.constant(True), *others])
         graph.node = node
         if any(value is UNKNOWN for value in [whether, *results]):
-            raise UnknownStepError
+            raise UnknownPartError
         if _has_sequences(results):
             raise UnsupportedError("a loop whose steps return sequences is not supported")
         following = graph.emit(op.add(iteration, graph.constant(1, "int64")))
@@ -148,7 +151,7 @@ def _unknown_steps(
         states, rows = data_dependent_loop(
             graph, goes_on(condition, start), [start, *carried], step, bound
         )
-    except UnknownStepError:
+    except UnknownPartError:
         return [UNKNOWN] * graph.result_count()
     return [*states[1:], *rows]
 

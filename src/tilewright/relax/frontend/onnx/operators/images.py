@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from tilewright import topi
 from tilewright.ir.arithmetic import floordiv
 from tilewright.ir.convert import cast
 from tilewright.relax import op
 from tilewright.relax.frontend.emitter import number
 from tilewright.relax.frontend.onnx.graph import Graph
 from tilewright.relax.frontend.onnx.table import converts
+from tilewright.relax.frontend.resampling import TRIANGLE, cubic, resampled, table
 from tilewright.relax.frontend.table import UnsupportedError
 
 
@@ -140,30 +140,17 @@ def _places(part: _Axis, mode: str) -> np.ndarray:
 
 def _resized(graph: Graph, x: Any, part: _Axis, place: np.ndarray, options: _Options) -> Any:
     """The array with one dimension resized."""
-    below = np.ceil(place) - 1
-    ratio = (place - below)[:, None]  # of the way to the next element, more than 0
     if options.mode == "nearest":
-        index = below + _next(ratio[:, 0], options.nearest)
+        below = np.ceil(place) - 1
+        index = below + _next(place - below, options.nearest)
         return graph.emit(op.take(x, _clipped(graph, index, part.extent), part.axis))
-    if options.mode not in _KERNELS:
+    kernels = {"linear": TRIANGLE, "cubic": cubic(options.alpha)}
+    if options.mode not in kernels:
         raise UnsupportedError(f"mode={options.mode!r} is not supported")
-    radius, kernel = _KERNELS[options.mode]
-    narrow = min(part.scale, 1.0) if options.antialias else 1.0
-    first = int(np.floor(-radius / narrow)) + 1
-    steps = np.arange(first, 2 - first)
-    weights = kernel((steps - ratio) * narrow, options.alpha)
-    if options.antialias:
-        weights = weights / weights.sum(1, keepdims=True)
-    index = below[:, None] + steps
-    if options.excludes:
-        weights = np.where((index >= 0) & (index < part.extent), weights, 0)
-        weights = weights / weights.sum(1, keepdims=True)
-    tables = _clipped(graph, index, part.extent), graph.constant(weights, _accurate(graph, x))
-    return graph.emit_te(topi.image.resample, x, *tables, part.axis)
-
-
-def _accurate(graph: Graph, x: Any) -> str:
-    return "float64" if graph.dtype_of(x) == "float64" else "float32"
+    width = max(1 / part.scale, 1.0) if options.antialias else 1.0
+    kernel = kernels[options.mode]
+    around = table(place, part.extent, kernel, width, excludes=options.excludes)
+    return resampled(graph, x, part.axis, around)
 
 
 def _clipped(graph: Graph, index: np.ndarray, extent: int) -> Any:
@@ -171,7 +158,12 @@ def _clipped(graph: Graph, index: np.ndarray, extent: int) -> Any:
 
 
 def _next(ratio: np.ndarray, mode: str) -> np.ndarray:
-    """Whether the next element is nearer than the one before."""
+    """Whether the next element is nearer than the one before.
+
+    Args:
+        ratio: of the way to the next element, more than 0.
+        mode: which one is where both are as near, or always.
+    """
     whole = ratio == 1
     if mode == "round_prefer_floor":
         return ratio > 0.5
@@ -182,23 +174,6 @@ def _next(ratio: np.ndarray, mode: str) -> np.ndarray:
     if mode == "ceil":
         return np.ones_like(whole)
     raise UnsupportedError(f"nearest_mode={mode!r} is not supported")
-
-
-def _linear_kernel(distance: np.ndarray, _: float) -> np.ndarray:
-    return np.maximum(1 - np.abs(distance), 0)
-
-
-def _cubic_kernel(distance: np.ndarray, a: float) -> np.ndarray:
-    x = np.abs(distance)
-    inner = ((a + 2) * x - (a + 3)) * x * x + 1
-    outer = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
-    return np.where(x <= 1, inner, np.where(x < 2, outer, 0))
-
-
-_KERNELS: Final[dict[str, tuple[int, Callable[[np.ndarray, float], np.ndarray]]]] = {
-    "linear": (1, _linear_kernel),
-    "cubic": (2, _cubic_kernel),
-}
 
 
 def _extrapolated(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import torch
 
 from tilewright.relax import op
-from tilewright.relax.expr import If, PrimValue, RelaxExpr, SeqExpr, Tuple, TupleGetItem
-from tilewright.relax.frontend.loops import UnknownStepError, data_dependent_loop
+from tilewright.relax.expr import If, PrimValue, RelaxExpr, Tuple, TupleGetItem
+from tilewright.relax.frontend.loops import UnknownPartError, data_dependent_loop
 from tilewright.relax.frontend.table import UnsupportedError
 from tilewright.relax.frontend.torch.graph import UNKNOWN, Graph
 from tilewright.relax.frontend.torch.table import converts
@@ -25,7 +26,7 @@ def cond(
 ) -> Any:
     """The results of one of two programs, which take the same operands."""
     branches = [_branch(graph, program, operands) for program in (then, otherwise)]
-    if UNKNOWN in branches:
+    if None in branches:
         return UNKNOWN
     return _items(graph, graph.emit(If(_truth(graph, condition), *branches)))
 
@@ -54,7 +55,7 @@ def while_loop(
     try:
         state = [graph.emit(value) for value in carried]
         return data_dependent_loop(graph, goes_on(state), state, step)[0]
-    except UnknownStepError:
+    except UnknownPartError:
         return UNKNOWN
 
 
@@ -71,24 +72,33 @@ def _items(graph: Graph, results: Any) -> list[Any]:
 
 
 def _branch(graph: Graph, program: torch.fx.GraphModule, operands: Sequence[Any]) -> Any:
-    """A program as an expression of its own, in which operands are known by what they are outside.
+    """A program as an expression of its own, in which operands are known by what they are outside;
+    None if something in it cannot be converted.
 
     Raises:
         UnsupportedError: if it returns None.
     """
-    graph.builder.begin_scope()
-    results = _results(graph, program, operands)
-    blocks = graph.builder.end_scope()
-    if results is UNKNOWN:
-        return UNKNOWN
-    if any(value is None for value in results):
-        raise UnsupportedError("a branch that returns None is not supported")
-    fields = [value if isinstance(value, RelaxExpr) else PrimValue(value) for value in results]
-    return SeqExpr(blocks, Tuple(fields))
+
+    def fields() -> Tuple:
+        results = _known_results(graph, program, operands)
+        if any(value is None for value in results):
+            raise UnsupportedError("a branch that returns None is not supported")
+        return Tuple(
+            [value if isinstance(value, RelaxExpr) else PrimValue(value) for value in results]
+        )
+
+    with suppress(UnknownPartError):
+        return graph.branch(fields)
 
 
-def _results(graph: Graph, program: torch.fx.GraphModule, operands: Sequence[Any]) -> Any:
-    """The results of a program that is a part of another one."""
+def _known_results(
+    graph: Graph, program: torch.fx.GraphModule, operands: Sequence[Any]
+) -> list[Any]:
+    """The results of a program that is a branch, or a part of a loop.
+
+    Raises:
+        UnknownPartError: if something in it cannot be converted.
+    """
     node = graph.node
     placeholders = [node for node in program.graph.nodes if node.op == "placeholder"]
     graph.values.update(zip(placeholders, operands, strict=True))
@@ -96,18 +106,6 @@ def _results(graph: Graph, program: torch.fx.GraphModule, operands: Sequence[Any
     graph.node = node
     results: Any = graph.argument(program.graph.output_node().args[0])
     results = results if isinstance(results, list) else [results]
-    return UNKNOWN if any(value is UNKNOWN for value in results) else results
-
-
-def _known_results(
-    graph: Graph, program: torch.fx.GraphModule, operands: Sequence[Any]
-) -> list[Any]:
-    """The results of a part of a loop.
-
-    Raises:
-        UnknownStepError: if it cannot be converted.
-    """
-    results = _results(graph, program, operands)
-    if results is UNKNOWN:
-        raise UnknownStepError
+    if any(value is UNKNOWN for value in results):
+        raise UnknownPartError
     return results

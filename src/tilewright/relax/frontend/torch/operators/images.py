@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 
 from tilewright import topi
-from tilewright.relax import const, op
+from tilewright.relax import op
 from tilewright.relax.frontend.compositions import sampled
 from tilewright.relax.frontend.emitter import number
+from tilewright.relax.frontend.resampling import TRIANGLE, Kernel, cubic, resampled, table
 from tilewright.relax.frontend.table import UnsupportedError
 from tilewright.relax.frontend.torch.graph import Graph
 from tilewright.relax.frontend.torch.operators.products import each, with_batch
@@ -167,25 +168,19 @@ def _resized_by_factors(graph: Graph, x: Any, given: Sequence[Any], method: str)
             raise UnsupportedError("a scale of dynamic extents is not supported")
         if size == extent and method != "cubic":  # torch does not look at the factor then
             continue
-        pixels, weights = _neighbours(extent, size, scale, method)
-        operands = const(pixels, "int64"), const(weights, graph.dtype_of(x))
-        x = graph.emit_te(topi.image.resample, x, *operands, axis)
+        kernel = cubic(-0.75) if method == "cubic" else TRIANGLE
+        around = table(_places(size, scale, method), extent, kernel)
+        x = resampled(graph, x, axis, around)
     return x
 
 
-def _neighbours(extent: int, size: int, scale: float, method: str) -> tuple[np.ndarray, np.ndarray]:
-    """The pixels that each of `size` pixels is interpolated from, and their weights."""
-    ratio, index = np.float32(1 / scale), np.arange(size, dtype="float32")[:, None]
+def _places(size: int, scale: float, method: str) -> np.ndarray:
+    """Where each of `size` pixels is in the image."""
+    ratio, index = np.float32(1 / scale), np.arange(size, dtype="float32")
     if method == "nearest_neighbor":
-        place, steps = np.floor(index * ratio), np.zeros(1)
-    else:
-        place = ratio * (index + np.float32(0.5)) - np.float32(0.5)
-        place = np.maximum(place, 0) if method == "linear" else place
-        steps = np.arange(2) if method == "linear" else np.arange(-1, 3)
-    pixels = np.floor(place) + steps
-    distance = (pixels - place).astype("float64")
-    weights = _triangle(distance) if method != "cubic" else _cubic(distance, -0.75)
-    return np.clip(pixels, 0, extent - 1).astype("int64"), weights
+        return np.floor(index * ratio)
+    place = ratio * (index + np.float32(0.5)) - np.float32(0.5)
+    return np.maximum(place, 0) if method == "linear" else place
 
 
 @converts("aten.upsample_nearest2d.vec", "aten.upsample_nearest2d.default")
@@ -221,33 +216,21 @@ def upsample_bicubic(graph: Graph, x: Any, size: Any, align_corners: bool, *scal
     return _resize(graph, x, "cubic", align_corners) if resized is None else resized
 
 
-def _triangle(distance: np.ndarray) -> np.ndarray:
-    return np.maximum(1 - np.abs(distance), 0)
-
-
-def _cubic(distance: np.ndarray, a: float = -0.5) -> np.ndarray:
-    x = np.abs(distance)
-    inner = ((a + 2) * x - (a + 3)) * x * x + 1
-    outer = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
-    return np.where(x < 1, inner, np.where(x < 2, outer, 0))
-
-
 @converts("aten._upsample_bilinear2d_aa")
 def resize_bilinear(graph: Graph, x: Any, size: Any, align_corners: bool, *scales: Any) -> Any:
     """Means of the pixels around, the nearer ones counting more."""
-    return _resized(graph, x, _triangle, 1, align_corners, scales)
+    return _resized(graph, x, TRIANGLE, align_corners, scales)
 
 
 @converts("aten._upsample_bicubic2d_aa")
 def resize_bicubic(graph: Graph, x: Any, size: Any, align_corners: bool, *scales: Any) -> Any:
     """The same with cubic weights."""
-    return _resized(graph, x, _cubic, 2, align_corners, scales)
+    return _resized(graph, x, cubic(-0.5), align_corners, scales)
 
 
 def _resized(
-    graph: Graph, x: Any, function: Callable[[np.ndarray], np.ndarray], radius: int,
-    align_corners: bool, scales: Sequence[Any],
-) -> Any:  # fmt: skip
+    graph: Graph, x: Any, kernel: Kernel, align_corners: bool, scales: Sequence[Any]
+) -> Any:
     """The means along the columns, then along the rows."""
     given = scales[0] if scales and isinstance(scales[0], list) else scales
     factors = [*given, None, None]
@@ -258,21 +241,7 @@ def _resized(
         ratio = 1 / factors[axis] if factors[axis] else extent / size
         if align_corners:
             ratio = (extent - 1) / (size - 1) if size > 1 else 0.0
-        places, weights = _windows(extent, size, ratio, function, radius)
-        operands = const(places, "int64"), const(weights, graph.dtype_of(x))
-        x = graph.emit_te(topi.image.resample, x, *operands, 2 + axis)
+        places = ratio * (np.arange(size) + 0.5) - 0.5
+        around = table(places, extent, kernel, max(ratio, 1.0), excludes=True)
+        x = resampled(graph, x, 2 + axis, around)
     return x
-
-
-def _windows(
-    extent: int, size: int, ratio: float, function: Callable[[np.ndarray], np.ndarray], radius: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """For each of `size` windows over `extent` pixels the pixels, and their weights."""
-    width = max(ratio, 1.0)
-    centre = ratio * (np.arange(size) + 0.5)[:, None]
-    first = np.maximum(np.trunc(centre - radius * width + 0.5), 0)
-    last = np.minimum(np.trunc(centre + radius * width + 0.5), extent)
-    pixels = first + np.arange(max(int((last - first).max()), 1))
-    weights = np.where(pixels < last, function((pixels - centre + 0.5) / width), 0)
-    inside = np.minimum(pixels, extent - 1).astype("int64")
-    return inside, weights / weights.sum(1, keepdims=True)
