@@ -133,18 +133,8 @@ def winograd_conv2d_nhwc(data: Tensor, weights: Tensor, results: int, padding: A
     transforms = winograd_transforms(results, extent - results + 1)
     kernel = len(transforms.kernel[0])
     amounts = padding_of("winograd_conv2d_nhwc", padding, (kernel, kernel), (1, 1))
-    shape = [
-        const_int_value(simplified(data.shape[axis] + before + after - kernel + 1))
-        for axis, before, after in zip((1, 2), *amounts, strict=True)
-    ]
+    rows, columns = _rows_and_columns(data, weights, kernel, amounts)
     batch, channels, filters = data.shape[0], data.shape[3], weights.shape[3]
-    fits = const_int_value(simplified(weights.shape[2] - channels)) == 0
-    if any(extent is None or extent < 1 for extent in shape) or not fits:
-        raise ShapeError(
-            f"winograd_conv2d_nhwc: images {tuple(data.shape)}, whose height and width must be "
-            f"constant, do not fit weights {tuple(weights.shape)} for {results} results"
-        )
-    rows, columns = (extent or 0 for extent in shape)
     down, across = -(-rows // results), -(-columns // results)
     rest = (down * results - rows, across * results - columns)
     after = tuple(simplified(a + b) for a, b in zip(amounts.after, rest, strict=True))
@@ -166,6 +156,23 @@ def winograd_conv2d_nhwc(data: Tensor, weights: Tensor, results: int, padding: A
 
     extents = (batch, number(rows), number(columns), filters)
     return te.compute(extents, place, "winograd_conv2d_nhwc")
+
+
+def _rows_and_columns(
+    data: Tensor, weights: Tensor, kernel: int, amounts: Padding
+) -> tuple[int, int]:
+    """The extents of the result."""
+    rows, columns = (
+        const_int_value(simplified(data.shape[axis] + before + after - kernel + 1)) or 0
+        for axis, before, after in zip((1, 2), *amounts, strict=True)
+    )
+    fits = const_int_value(simplified(weights.shape[2] - data.shape[3])) == 0
+    if min(rows, columns) < 1 or not fits:
+        raise ShapeError(
+            f"winograd_conv2d_nhwc: images {tuple(data.shape)}, whose height and width must be "
+            f"constant, do not fit weights {tuple(weights.shape)} of a kernel of {kernel}"
+        )
+    return rows, columns
 
 
 def _products(
