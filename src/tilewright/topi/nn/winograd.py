@@ -107,10 +107,11 @@ def winograd_weights(weights: Array[Any], results: int) -> Array[Any]:
     Returns:
         ``(n, n, channels, filters)``, of the same dtype.
     """
-    transforms = winograd_transforms(results, weights.shape[0])
-    matrix = np.array(transforms.kernel, "float64")
-    moved = np.einsum("xa,abcf,yb->xycf", matrix, weights.astype("float64"), matrix, optimize=True)
-    return np.ascontiguousarray(moved, weights.dtype)
+    kernel, _, channels, filters = weights.shape
+    matrix = np.array(winograd_transforms(results, kernel).kernel, "float64")
+    extent = len(matrix)
+    rows = (matrix @ weights.reshape(kernel, -1)).reshape(extent, kernel, -1)
+    return (matrix @ rows).astype(weights.dtype).reshape(extent, extent, channels, filters)
 
 
 def winograd_conv2d_nhwc(data: Tensor, weights: Tensor, results: int, padding: Any = 0) -> Tensor:
