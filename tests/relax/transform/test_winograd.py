@@ -67,17 +67,17 @@ def test_other_kernels_are_multiplied(kernel):
     assert best_tile(ConvolutionShape(1, 56, 56, 64, 64, kernel, DType("float32")), MACHINE) is None
 
 
-@pytest.mark.parametrize(("results", "size"), [(2, 6), (4, 9)])
-def test_results_are_those_of_the_convolution(monkeypatch, results, size):
+@pytest.mark.parametrize(("results", "size", "channels"), [(2, 6, 6), (4, 9, 8)])
+def test_results_are_those_of_the_convolution(monkeypatch, results, size, channels):
     monkeypatch.setattr(winograd, "best_tile", lambda shape, machine: results)
-    w, bias = real(3, 3, 6, 12), relax.const(real(12, seed=1))
+    w, bias = real(3, 3, channels, 16), relax.const(real(16, seed=1))
 
     def network(builder, x, residual):
         y = convolution(builder, x, w, (0, 1, 2, 1))
         y = builder.emit(op.add(builder.emit(op.add(y, bias)), residual))
         return op.nn.relu(y)
 
-    shapes = (2, size, size, 6), (2, size, size, 12)
+    shapes = (2, size, size, channels), (2, size, size, 16)
     mod = graph(network, *shapes)
     assert kernels(mod)[0] == "winograd_conv2d"
     arrays = [nd.array(real(*shape, seed=n)) for n, shape in enumerate(shapes, 2)]
