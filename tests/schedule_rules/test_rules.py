@@ -228,6 +228,17 @@ def test_panels_of_constants_that_come_from_memory_are_asked_for_ahead(is_consta
     assert len(asked) == (is_constant and depth == 40)
 
 
+@pytest.mark.parametrize(("near", "steps"), [(1 << 20, 4), (1024, 40)])
+def test_the_next_panel_is_asked_for_while_near_rows_use_one(near, steps):
+    """The loop over panels says so; where rows do not stay near, that over steps does."""
+    func = matmul(16, 64, 40, transposed=True).with_attr(CONSTANT_PARAMS, (1,))
+    machine = LARGE._replace(own_cache=8192, first_cache=near)
+    sch = scheduled(func, machine)
+    loops = [node for node in walk(sch.mod["main"].body) if isinstance(node, For)]
+    (asked,) = [loop for loop in loops if "software_prefetch" in loop.annotations]
+    assert int(asked.extent.value) == steps
+
+
 @pytest.mark.parametrize(("shared_cache", "ahead"), [(32 << 20, 8), (1 << 20, 0)])
 def test_columns_are_asked_for_ahead_from_the_shared_cache_but_not_from_memory(shared_cache, ahead):
     X, k = te.placeholder((1024, 1024), name="X"), te.reduce_axis((0, 1024), name="k")

@@ -113,7 +113,7 @@ class _Steps:
         counts = plan.panels()
         sizes = [self.tile.vectors]
         if counts != [1]:
-            sizes.insert(0, choose(sch, counts, counts[-1]))
+            sizes.insert(0, choose(sch, counts, 1 if self._streams_panels() else counts[-1]))
         if plan.dot is None:
             block_column, *panel, vector, lane = sch.split(column, [None, *sizes, self.tile.lanes])
         else:  # there are only whole vectors, so that no lane has a condition
@@ -143,7 +143,7 @@ class _Steps:
         if panels is None:
             self._prefetch(steps)
         else:
-            self._prefetch_panels(steps, panels)
+            self._prefetch_panels(block_column, steps, panels)
         sch.unroll(row)
         sch.unroll(vector)
         if plan.dot is None:
@@ -218,19 +218,45 @@ class _Steps:
             distance = choose(self.sch, DISTANCES, AHEAD)
             self.sch.annotate(steps[-1], SOFTWARE_PREFETCH, dict.fromkeys(far, distance))
 
-    def _prefetch_panels(self, steps: Sequence[LoopRV], panels: Buffer) -> None:
-        """Ask ahead for panels of a constant that are together larger than the cache.
+    def _fetches_panels(self) -> bool:
+        """Whether panels of a constant are together larger than the cache.
 
         They come from memory then, for which hardware that follows a stream is not early enough.
         Where many tiles of rows use a panel, nearly all of them find it in the cache.
         """
-        plan, accesses = self.plan, self.plan.found.accesses
-        if plan.reuse > MOST_TILES_AHEAD * plan.tile.rows:
-            return
+        plan = self.plan
         (operand,) = plan.found.moving
         size = plan.depth * plan.width_of_all * plan.itemsize
         is_constant = operand.buffer.data in constant_memory(self.sch)
-        if not steps or not is_constant or size <= plan.machine.own_cache:
+        is_seldom = plan.reuse <= MOST_TILES_AHEAD * plan.tile.rows
+        return plan.packed and is_constant and is_seldom and size > plan.machine.own_cache
+
+    def _streams_panels(self) -> bool:
+        """Whether the next panel is fetched while several tiles of rows use one, in parts.
+
+        All rows are read again for each panel, so they must stay in the first cache.
+        """
+        plan = self.plan
+        has_tiles = plan.rows > plan.tile.rows and plan.block_depth is None
+        row_bytes = plan.rows * plan.depth * plan.itemsize
+        is_near = row_bytes <= plan.machine.first_cache
+        return has_tiles and is_near and self._fetches_panels()
+
+    def _prefetch_panels(self, columns: LoopRV, steps: Sequence[LoopRV], panels: Buffer) -> None:
+        """Ask ahead for panels.
+
+        Args:
+            columns: the loop over panels.
+            steps: the loops over the steps of the sum.
+            panels: the packed operand.
+        """
+        plan, accesses = self.plan, self.plan.found.accesses
+        if not steps or not self._fetches_panels():
+            return
+        if self._streams_panels():
+            self.sch.annotate(
+                columns, SOFTWARE_PREFETCH, {panels.name: choose(self.sch, (0, 1), 1)}
+            )
             return
         outer = math.prod(
             plan.steps_of(var) or accesses.extent(var) for var in accesses.reduction[: len(steps)]

@@ -141,6 +141,31 @@ def test_the_result_of_packed_panels_is_the_same(columns):
     np.testing.assert_array_equal(c, a @ b)
 
 
+def test_what_is_read_again_and_again_is_asked_for_in_parts():
+    """Each of 3 tiles of rows asks for a third of the next panel."""
+    A, B = te.placeholder((6, 24), name="A"), te.placeholder((4, 24, 16), name="B")
+    k = te.reduce_axis((0, 24), "k")
+    C = te.compute(
+        (4, 6, 16), lambda p, i, j: te.sum(A[i, k] * B[p, k, j], axis=k), name="C"
+    )  # fmt: skip
+    sch = tir.Schedule(te.create_prim_func([A, B, C]))
+    p, i, j, k = sch.get_loops("C")
+    tile, row = sch.split(i, [None, 2])
+    sch.reorder(p, tile, k, row, j)
+    sch.unroll(row)
+    sch.vectorize(j)
+    sch.annotate(p, "software_prefetch", {"B": 1})
+    func = legalize_for(lower(sch.mod["main"]))
+    (load,) = prefetches(func)
+    names = {node.name: node for node in walk(load.indices[0]) if isinstance(node, tir.Var)}
+    lines = []
+    for number in range(72):
+        values = {"p": 1, "i_0": number // 24, "k": number % 24}
+        index = substitute(load.indices[0], {names[n]: tvm.ir.const(v) for n, v in values.items()})
+        lines.append(int(tvm.arith.Analyzer().simplify(index).value) // 16 - 2 * 24)
+    assert lines == [number // 3 for number in range(72)]
+
+
 def test_a_copy_under_a_condition_is_fetched_where_it_is_made():
     @T.prim_func
     def func(X: T.Buffer((256,)), P: T.Buffer((64,)), C: T.Buffer((8,)), n: T.int32):

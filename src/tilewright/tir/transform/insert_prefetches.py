@@ -31,16 +31,25 @@ reads are fetched in the innermost loop of the work, a few at a time::
                                                              work(panel)
 
 A burst of prefetches would fill all the buffers for lines on their way to the first-level cache,
-and the work would wait for one.
+and the work would wait for one. So where loops inside of the annotated one read the same elements
+again and again, each time asks for a part of what comes next::
+
+    for p in range(49):
+        for i in range(3):
+            for k in range(256):
+                prefetch(X[p + 1, (i * 256 + k) // 3])
+                work(X[p, k])
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from tilewright.error import LoweringError
+from tilewright.ir.arithmetic import floordiv
 from tilewright.ir.convert import as_expr, const
-from tilewright.ir.expr import Expr, IntImm, Var
+from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
 from tilewright.ir.node import Node
 from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.tir.buffer import BufferLoad
@@ -96,11 +105,25 @@ def insert_prefetches(func: PrimFunc) -> PrimFunc:
     return func.with_body(body)
 
 
+class _Ahead(NamedTuple):
+    """A loop that asks for what it will read.
+
+    Attributes:
+        var: its variable.
+        distances: in iterations, by names of buffers.
+        inner: the loops inside of it.
+    """
+
+    var: Var
+    distances: Mapping[str, int]
+    inner: Sequence[For]
+
+
 class _Inserting(Rewriter):
     def __init__(self) -> None:
         self.wanted: set[tuple[str, str]] = set()
         self.found: set[tuple[str, str]] = set()
-        self._ahead: list[tuple[Var, Mapping[str, int]]] = []
+        self._ahead: list[_Ahead] = []
 
     def For(self, loop: For) -> Stmt:
         if SOFTWARE_PREFETCH not in loop.annotations:
@@ -117,14 +140,14 @@ class _Inserting(Rewriter):
                 if fetch is not None and _knows_its_variables(fetch, copy):
                     body = spread(body, copy, work, fetch)
                     del inside[name]
-        self._ahead.append((loop.loop_var, inside))
+        self._ahead.append(_Ahead(loop.loop_var, inside, _path(loop)[1:]))
         body = self(body)
         self._ahead.pop()
         return loop.replace(body=body, annotations=kept)
 
     def _fetch(self, stmt: Stmt, var: Var, distances: Mapping[str, int]) -> Stmt | None:
         """`stmt` with prefetches for what it reads, and nothing else."""
-        outer, self._ahead = self._ahead, [(var, distances)]
+        outer, self._ahead = self._ahead, [_Ahead(var, distances, ())]
         fetches = _Fetches(self._prefetches)(stmt)
         self._ahead = outer
         return fetches
@@ -163,13 +186,13 @@ class _Inserting(Rewriter):
     def _prefetches(self, nodes: Sequence[Node], done: set[Key]) -> list[Stmt]:
         """What to fetch ahead of the loads in `nodes`, except for the lines in `done`."""
         found: list[Stmt] = []
-        for var, distances in self._ahead:
+        for var, distances, inner in self._ahead:
             for load in (part for node in nodes for part in walk(node)):
                 if not isinstance(load, BufferLoad):
                     continue
                 # A buffer that an intrinsic declares over the memory of another goes by its name.
                 for name in {load.buffer.name, load.buffer.data.name} & distances.keys():
-                    ahead = _ahead(load, var, distances[name], done)
+                    ahead = _ahead(load, var, distances[name], inner, done)
                     if ahead is not None:
                         self.found.add((name, var.name))
                         found += ahead
@@ -214,8 +237,14 @@ def _distances(loop: For) -> dict[str, int]:
     )
 
 
-def _ahead(load: BufferLoad, var: Var, distance: int, done: set[Key]) -> list[Stmt] | None:
-    """Prefetches of what `load` reads `distance` iterations later; None if there are none."""
+def _ahead(
+    load: BufferLoad, var: Var, distance: int, inner: Sequence[For], done: set[Key]
+) -> list[Stmt] | None:
+    """Prefetches of what `load` reads `distance` iterations later; None if there are none.
+
+    Args:
+        inner: the loops inside of that of `var`.
+    """
     index, lanes = contiguous_base(load.indices[0])
     if index.dtype.lanes > 1 or not occurs(var, index) or not is_simple(index):
         return None  # the same place, or one that must not be computed for a later iteration
@@ -230,9 +259,29 @@ def _ahead(load: BufferLoad, var: Var, distance: int, done: set[Key]) -> list[St
             continue
         done.add(key)
         offset = max(line * per_line - form.constant, 0)
-        place = substitute(as_expr(index + offset), {var: var + distance})
+        place = substitute(as_expr(index + offset), {var: var + distance, **_parts(index, inner)})
         found.append(Evaluate(prefetch_address(BufferLoad(load.buffer, (place,)))))
     return found
+
+
+def _parts(index: Expr, loops: Sequence[For]) -> dict[Var, Expr]:
+    """Which part of what the loops read an iteration asks for, if they read it several times.
+
+    Returns:
+        The variable of the only loop on which `index` depends, and the iteration that it stands
+        for; nothing if all loops, or several, tell the place.
+    """
+    loops = [loop for loop in loops if not is_const_int(loop.extent, 1)]
+    moving = [loop for loop in loops if occurs(loop.loop_var, index)]
+    if len(moving) != 1 or len(moving) == len(loops):
+        return {}
+    (steps,) = moving
+    number: Expr = const(0, steps.loop_var.dtype)
+    times = 1
+    for loop in loops:
+        number = number * loop.extent + (loop.loop_var - loop.min).astype(number.dtype)
+        times *= 1 if loop is steps else int(loop.extent)  # type: ignore[call-overload]
+    return {steps.loop_var: as_expr(steps.min + floordiv(number, times))}
 
 
 def copy_and_work(body: Stmt, name: str) -> tuple[For, For] | None:
