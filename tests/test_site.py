@@ -32,9 +32,13 @@ def test_links_of_pages_lead_from_the_site_to_where_they_lead_in_the_repository(
 
 
 def test_pages_in_chinese_link_to_english_ones_and_have_no_spaces_for_line_breaks():
-    text = "[图](../../graphs.md)和[模型](models.md)，\n**两者**\n[都](models.md)。\nText\nmore\n"
+    text = (
+        "[图](../../graphs.md)和[模型](models.md)，\n**两者**\n[都](models.md)、\n[图](../../graphs.md)。\n"
+        "Text\nmore\n"
+    )
     site = pages.page_of_site(CHINESE, Path("tutorials/templates.md"), f"# 标题\n{text}")
     assert 'href="../../graphs.html">图</a>和[模型](models.md)，**两者**[都](' in site
+    assert "、<a" in site
     assert site.endswith("。\nText\nmore\n")
     assert 'href="../../notebooks/zh/templates.html"' in site
 

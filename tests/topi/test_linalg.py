@@ -116,7 +116,7 @@ def test_qr_of_large_numbers_and_zeros():
     ("n", "lower", "dtype"),
     [
         *((n, True, "float64") for n in (0, 1, 2, 5, 16, 33)),
-        (5, False, "float64"), (5, True, "float32"), (33, False, "float32"),
+        (5, False, "float64"), (33, False, "float32"),
     ],
 )  # fmt: skip
 def test_eigh(n, lower, dtype):
@@ -124,12 +124,13 @@ def test_eigh(n, lower, dtype):
     whole = np.tril(x) + transposed(np.tril(x, -1))
     x = whole if lower else transposed(whole)
     read = np.tril(x) if lower else np.triu(x)
-    values, vectors = compiled(lambda X: linalg.eigh(X, lower), read)
+    if n < 10:
+        values, vectors = run(lambda X: linalg.eigh(X, lower), read, dims=[("b", "n", "n")])
+    else:
+        values, vectors = compiled(lambda X: linalg.eigh(X, lower), read)
     close(values, np.linalg.eigvalsh(whole))
     close(transposed(vectors) @ vectors, np.broadcast_to(np.eye(n), (2, n, n)))
     close(vectors * values[:, None] @ transposed(vectors), whole)
-    if n < 10:
-        close(run(lambda X: linalg.eigh(X, lower), read, dims=[("b", "n", "n")])[0], values)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -152,11 +153,11 @@ def test_matrix_exp_that_is_not_finite():
 
 def test_eigh_of_numbers_of_many_sizes():
     x = real(20, 20, dtype="float64") * 10.0 ** -np.arange(20)
-    for matrix in (x + x.T, 1e-300 * (x + x.T), 1e300 * (x + x.T)):
-        values, vectors = compiled(linalg.eigh, matrix)
-        scale = np.abs(values).max()
-        close(vectors * (values / scale) @ vectors.T, matrix / scale)
-        close(vectors.T @ vectors, np.eye(20))
+    scales = np.array([1, 1e-300, 1e300])
+    values, vectors = compiled(linalg.eigh, scales[:, None, None] * (x + x.T))
+    values = values / scales[:, None]
+    close(vectors * values[:, None] @ transposed(vectors), np.broadcast_to(x + x.T, (3, 20, 20)))
+    close(transposed(vectors) @ vectors, np.broadcast_to(np.eye(20), (3, 20, 20)))
 
 
 def test_eigh_of_opposite_and_equal_eigenvalues():

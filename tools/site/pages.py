@@ -22,7 +22,7 @@ LINK: Final = re.compile(r"(?<!!)\[(?P<text>[^\]]*)\]\((?P<path>[^)#:]+)(?P<anch
 ENTRY: Final = re.compile(r"^\* .*\n(?:^  .*\n)*", re.MULTILINE)
 FENCE: Final = re.compile(r"^(```.*?^```\n)", re.MULTILINE | re.DOTALL)
 HAN: Final = "[\u3001-\u303f\u3400-\u9fff\uff00-\uffef]"
-BREAK: Final = re.compile(rf"((?<={HAN})|(?<={HAN}\*\*))\n(?=(\*\*|\[)?{HAN})")
+BREAK: Final = re.compile(rf"((?<={HAN})|(?<={HAN}\*\*))\n(?=(\*\*|\[|<a [^>]*>)?{HAN})")
 SECTION: Final = re.compile(r"^## (.*)$", re.MULTILINE)
 
 
