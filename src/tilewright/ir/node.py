@@ -391,7 +391,7 @@ def _init_source(name: str, fields: tuple[Field, ...], arguments: tuple[Field, .
     for field in fields:
         lines += [f"    {line}" for line in _conversion_source(field)]
         value = field.source
-        if GUARD and field.role is Role.CHILD:
+        if GUARD and field.role is Role.CHILD and field.kind is None:
             flags = f"{field.many}, {field.optional}"
             lines.append(f"    _check({name!r}, {field.name!r}, {field.name}, {flags})")
         assign = f"_set(self, {field.name!r}, {value})" if GUARD else f"self.{field.name} = {value}"

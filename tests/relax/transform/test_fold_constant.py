@@ -5,12 +5,13 @@ import pytest
 from tests.relax.builders import array, bindings_in, module_of
 from tests.relax.transform.parts import assert_unchanged, call_extern, name_of, names_of
 
+import tilewright as tvm
 from tilewright import relax, te
 from tilewright.ir import Var as Size
 from tilewright.ir import structural_equal
 from tilewright.relax.interpreter import evaluate
 from tilewright.relax.transform import FoldConstant, LegalizeOps
-from tilewright.relax.transform.constant_evaluation import work_of
+from tilewright.relax.transform.constant_evaluation import run_few_times, work_of
 from tilewright.script import tir as T
 
 X = relax.Var("x", array(3))
@@ -32,7 +33,7 @@ def chain(w, x):
     return module_of([x], body)
 
 
-@pytest.mark.parametrize("shape", [(3,), (40, 30)])
+@pytest.mark.parametrize("shape", [(3,), (100, 90), (1100, 1000)])
 @pytest.mark.parametrize("prepare", [lambda mod: mod, LegalizeOps()])
 def test_a_chain_interpreted_and_compiled_before_and_after_legalisation(shape, prepare):
     w = values(0, *shape)
@@ -170,3 +171,14 @@ def test_what_the_program_may_never_compute_does_not_stop_the_pass():
     (block,) = choice.value.true_branch.blocks
     assert [name_of(b.value) for b in block.bindings] == ["Constant", "floor_mod", "add"]
     np.testing.assert_array_equal(evaluate(after, np.array(False)), [2, 2])
+
+
+def test_what_runs_few_times_is_compiled_quickly():
+    a = te.placeholder((8,), name="A")
+    function = te.create_prim_func([a, te.compute((8,), lambda i: a[i] + 1.0, name="B")])
+    few, many = (
+        tvm.build(run_few_times(function, work), target="llvm").get_source()
+        for work in (1000, 1 << 30)
+    )
+    # The function, and the one that checks the arguments.
+    assert few.count("optnone") == many.count("optnone") + 2

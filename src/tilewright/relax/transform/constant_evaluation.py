@@ -33,6 +33,7 @@ from tilewright.relax.op.base import CALL_TIR
 from tilewright.relax.op.table import operator_of
 from tilewright.relax.struct_info import StructInfo, TensorStructInfo, TupleStructInfo
 from tilewright.runtime.ndarray import NDArray, empty
+from tilewright.tir.call_boundary.argument_errors import COLD
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.interpreter import interpret
 from tilewright.tir.stmt import For, ForKind, While
@@ -43,6 +44,9 @@ LARGEST_WORK: Final = 1 << 32
 
 _INTERPRETED: Final = 1 << 13
 """With fewer iterations, interpreting takes less time than compiling."""
+
+_COMPILED_QUICKLY: Final = 1 << 20
+"""With fewer iterations, optimising the code takes more time than it saves."""
 
 _WORTH_A_SCHEDULE: Final = 1 << 24
 """With more iterations, compiling with a default schedule takes less time than running without."""
@@ -200,6 +204,16 @@ def _empty(info: Any) -> NDArray:
     return empty(shape, str(info.dtype))
 
 
+def run_few_times(function: PrimFunc, work: int) -> PrimFunc:
+    """A function that runs while the program is compiled, as it should be compiled itself.
+
+    Args:
+        function: the tensor program.
+        work: how many iterations it has, in all of its calls.
+    """
+    return function.with_attrs(COLD) if work < _COMPILED_QUICKLY else function
+
+
 def _compiled(
     functions: Mapping[GlobalVar, Any], work: Mapping[GlobalVar, int]
 ) -> dict[GlobalVar, Any]:
@@ -212,8 +226,8 @@ def _compiled(
         if not names:
             continue
         exported = {
-            name: functions[name].with_attr("global_symbol", name.name_hint)
-            for name in work
+            name: run_few_times(functions[name], count).with_attr("global_symbol", name.name_hint)
+            for name, count in work.items()
             if name in names
         }
         with PassContext(config={"tir.default_schedule": with_schedule}):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from tilewright.ir.structural import structural_equal, structural_hash
 from tilewright.ir.transform import ModulePass
 from tilewright.relax.expr import Call, Constant, Function, Tuple
 from tilewright.relax.op.base import CALL_TIR
+from tilewright.relax.transform.constant_evaluation import run_few_times
 from tilewright.relax.transform.fusion_graph import OP_PATTERN
 from tilewright.runtime.ndarray import NDArray, array
 from tilewright.schedule_rules.eligible import may_schedule
@@ -165,14 +167,15 @@ class _Packers:
         shape = [int(extent.value) for extent in buffer.shape]  # type: ignore[attr-defined]
         # Elements that are never read are zeros, so that equal programs have equal constants.
         result = array(np.zeros(shape, buffer.dtype.numpy))
-        self._function(copy)(value, result)
+        self._function(copy, math.prod(shape))(value, result)
         return result
 
-    def _function(self, copy: PrimFunc) -> Any:
+    def _function(self, copy: PrimFunc, work: int) -> Any:
         alike = self._compiled.setdefault(structural_hash(copy), [])
         for known, function in alike:
             if structural_equal(known, copy):
                 return function
-        function = build(copy.with_attr("global_symbol", "main"), target="llvm")["main"]
+        exported = run_few_times(copy, work).with_attr("global_symbol", "main")
+        function = build(exported, target="llvm")["main"]
         alike.append((copy, function))
         return function

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from tilewright.ir.dtype import DType
@@ -51,10 +51,10 @@ from tilewright.tir.stmt import (
 )
 
 
-def broken_rules(node: Node) -> Iterator[str]:
+def broken_rules(node: Node) -> Iterable[str]:
     """What is wrong with the dtypes of the parts of `node`, or with how many there are."""
     rule = _RULES.get(node.__class__)
-    return iter(()) if rule is None else rule(node)
+    return () if rule is None else rule(node)
 
 
 def _same(a: Expr, b: Expr, what: str) -> Iterator[str]:
@@ -62,14 +62,17 @@ def _same(a: Expr, b: Expr, what: str) -> Iterator[str]:
         yield f"{what} have different dtypes, {a.dtype!s} and {b.dtype!s}"
 
 
-def _operands(expr: BinaryExpr) -> Iterator[str]:
-    yield from _same(expr.a, expr.b, f"the operands of {type(expr).__name__}")
+def _operands(expr: BinaryExpr) -> Iterable[str]:
+    if expr.a.dtype is expr.b.dtype:
+        return ()
+    return _same(expr.a, expr.b, f"the operands of {type(expr).__name__}")
 
 
-def _numbers(expr: BinaryExpr) -> Iterator[str]:
-    yield from _operands(expr)
-    if not (expr.a.dtype.is_float or expr.a.dtype.is_integral):
-        yield f"the operands of {type(expr).__name__} have dtype {expr.a.dtype!s}"
+def _numbers(expr: BinaryExpr) -> Iterable[str]:
+    dtype = expr.a.dtype
+    if dtype.is_float or dtype.is_integral:
+        return _operands(expr)
+    return (*_operands(expr), f"the operands of {type(expr).__name__} have dtype {dtype!s}")
 
 
 def _logic(expr: Any) -> Iterator[str]:
@@ -226,7 +229,7 @@ def _is_index(dtype: DType) -> bool:
     return dtype.is_integral and not dtype.is_bool and not dtype.is_vector
 
 
-_RULES: Final[dict[type[Node], Callable[[Any], Iterator[str]]]] = {
+_RULES: Final[dict[type[Node], Callable[[Any], Iterable[str]]]] = {
     **dict.fromkeys((Add, Sub, Mul, Div, Mod, FloorDiv, FloorMod, Min, Max), _numbers),
     **dict.fromkeys((EQ, NE, LT, LE, GT, GE), _operands),
     **dict.fromkeys((And, Or, Not), _logic),

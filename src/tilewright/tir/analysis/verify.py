@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from typing import Any, Final
 
 from tilewright.error import ArgumentError, VerifyError
 from tilewright.ir.cache import LRUCache
-from tilewright.ir.expr import Call, SizeVar, Var
+from tilewright.ir.expr import Call, Expr, FloatImm, IntImm, SizeVar, StringImm, Var
 from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.node import Node, Role, Span
 from tilewright.ir.recursion import deep_recursion
@@ -89,6 +89,10 @@ def _verify_regions(function: PrimFunc, module: IRModule, name: str) -> bool:
     return _Verifier(function, module, name).verify_regions()
 
 
+_CONSTANTS: Final = frozenset((IntImm, FloatImm, StringImm))
+"""Classes of nodes of which nothing can be wrong."""
+
+
 class _Verifier(Visitor):
     """Walks one function with the variables and buffers in scope."""
 
@@ -103,6 +107,13 @@ class _Verifier(Visitor):
         self.buffers: dict[Buffer, None] = {}
         self.loops = 0
         """Loops between here and the innermost block."""
+        self.checked: dict[int, None] = {}
+        """Nodes that are in order in this scope, by their identity: most are used several times."""
+        self.definitions = 0
+        """How many variables have been bound so far."""
+        self.has_blocks = False
+        self.constant_layouts: set[Buffer] = set()
+        """Buffers without a declaration whose layout is in order and mentions no variable."""
 
     def verify(self) -> None:
         """Check the function."""
@@ -123,7 +134,8 @@ class _Verifier(Visitor):
             with self.at("buffer_map", param.name):
                 self.declare(buffer)
         self.child(function, "body")
-        self.verify_regions()
+        if self.has_blocks:
+            self.verify_regions()
 
     def verify_regions(self) -> bool:
         """Check that blocks access only what they declare, which is True if nothing is raised."""
@@ -167,33 +179,40 @@ class _Verifier(Visitor):
     def child(self, node: Any, field: str) -> None:
         """Check the sub-node (or all of a tuple of them) in a field."""
         value = getattr(node, field)
-        self.path.append(field)
-        if isinstance(value, tuple):
+        path = self.path
+        path.append(field)
+        if value.__class__ is tuple:
             for position, item in enumerate(value):
-                self.path.append(position)
+                path.append(position)
                 self.visit(item)
-                self.path.pop()
+                path.pop()
         elif value is not None:
             self.visit(value)
-        self.path.pop()
+        path.pop()
 
     def visit_children(self, node: Node, but: tuple[str, ...] = ()) -> None:
         """Check all sub-nodes, except those in the fields `but`."""
-        for field in type(node).__node_fields__:
-            if field.role is Role.CHILD and field.name not in but:
-                self.child(node, field.name)
+        for field in _child_fields(node.__class__):
+            if field not in but:
+                self.child(node, field)
 
     def visit(self, node: Any) -> None:
         """Check `node` and everything below it."""
+        if node.__class__ in _CONSTANTS or id(node) in self.checked:
+            return
+        definitions = self.definitions
         if not isinstance(node, Node):
             self.fail(f"{node!r} stands where a node belongs")
         for rule in broken_rules(node):
             self.fail(rule)
         hook = self._hooks.get(node.__class__)
         if hook is None:
-            self.visit_children(node)
+            for field in _child_fields(node.__class__):
+                self.child(node, field)
         else:
             hook(self, node)
+        if self.definitions == definitions:  # what binds variables may not be where they are bound
+            self.checked[id(node)] = None
 
     # --- scopes -------------------------------------------------------------------------------
 
@@ -201,12 +220,13 @@ class _Verifier(Visitor):
         """Bind a variable; a local one is not visible in blocks further inside."""
         if var in self.visible:
             self.fail(f"variable {var.name} is bound again in its own scope")
+        self.definitions += 1
         self.visible[var] = is_local
 
     @contextmanager
     def scope(self, *variables: Var, is_local: bool = False) -> Iterator[None]:
         """The variables are bound, and what is bound in this context, in this context only."""
-        before, buffers = len(self.visible), len(self.buffers)
+        before, buffers, checked = len(self.visible), len(self.buffers), len(self.checked)
         for var in variables:
             self.define(var, is_local)
         yield
@@ -214,10 +234,12 @@ class _Verifier(Visitor):
             self.visible.popitem()
         while len(self.buffers) > buffers:
             self.buffers.popitem()
+        while len(self.checked) > checked:
+            self.checked.popitem()
 
     def define_sizes(self, buffer: Buffer) -> None:
         """Bind the variables that stand alone in the layout of a buffer and are new."""
-        for expr in (*buffer.shape, *buffer.strides, buffer.elem_offset):
+        for expr in _layout_of(buffer):
             if isinstance(expr, Var) and expr not in self.visible:
                 self.define(expr)
 
@@ -232,7 +254,7 @@ class _Verifier(Visitor):
         for rule in broken_rules(buffer):
             self.fail(rule)
         self.Var(buffer.data)
-        for expr in (*buffer.shape, *buffer.strides, buffer.elem_offset):
+        for expr in _layout_of(buffer):
             self.visit(expr)
 
     def Var(self, var: Var) -> None:
@@ -253,7 +275,10 @@ class _Verifier(Visitor):
             return
         if buffer.data not in self.visible:
             self.fail(f"buffer {buffer.name} is not declared")
-        self._layout(buffer)
+        if buffer not in self.constant_layouts:
+            self._layout(buffer)
+            if all(expr.__class__ is IntImm for expr in _layout_of(buffer)):
+                self.constant_layouts.add(buffer)
 
     # --- nodes --------------------------------------------------------------------------------
 
@@ -310,15 +335,16 @@ class _Verifier(Visitor):
     def BlockRealize(self, realize: BlockRealize) -> None:
         self.visit_children(realize, but=("block",))
         block = realize.block
-        hidden, loops = self.hidden, self.loops
+        hidden, loops, checked = self.hidden, self.loops, self.checked
         local = (var for var, is_local in self.visible.items() if is_local)
         self.hidden = {**hidden, **dict.fromkeys(local, block.name_hint)}
-        self.loops = 0
+        self.loops, self.checked = 0, {}
         with self.at("block"):
             self.visit(block)
-        self.hidden, self.loops = hidden, loops
+        self.hidden, self.loops, self.checked = hidden, loops, checked
 
     def Block(self, block: Block) -> None:
+        self.has_blocks = True
         for position, iterator in enumerate(block.iter_vars):
             if iterator.dom is not None:
                 with self.at("iter_vars", position):
@@ -367,18 +393,26 @@ class _Verifier(Visitor):
         self.fail(f"{load!r} reads a tensor of a tensor expression, which is not a buffer")
 
 
+def _layout_of(buffer: Buffer) -> tuple[Expr, ...]:
+    return (*buffer.shape, *buffer.strides, buffer.elem_offset)
+
+
+@cache
+def _child_fields(kind: type[Node]) -> tuple[str, ...]:
+    """The fields of a class of nodes that hold sub-nodes."""
+    return tuple(field.name for field in kind.__node_fields__ if field.role is Role.CHILD)
+
+
 def _path_to(wanted: Node, node: Node, path: tuple[str | int, ...]) -> tuple[str | int, ...] | None:
     """The path of a node below another one, whose own path is given."""
     if node is wanted:
         return path
-    for field in type(node).__node_fields__:
-        if field.role is not Role.CHILD:
-            continue
-        value = getattr(node, field.name)
+    for field in _child_fields(type(node)):
+        value = getattr(node, field)
         parts = enumerate(value) if isinstance(value, tuple) else ((None, value),)
         for position, item in parts:
             if isinstance(item, Node):
-                steps = (field.name,) if position is None else (field.name, position)
+                steps = (field,) if position is None else (field, position)
                 found = _path_to(wanted, item, (*path, *steps))
                 if found is not None:
                     return found

@@ -247,7 +247,7 @@ class _PackedFunction:
         }
         if IS_PRIVATE in function.attrs:
             attrs = {}
-        if len(self._raw.params) > _VERY_MANY:
+        if len(self._raw.params) > _VERY_MANY or COLD.keys() <= function.attrs.keys():
             attrs |= COLD
         return PrimFunc(
             (Var("self_handle", HANDLE), args, num_args, result),

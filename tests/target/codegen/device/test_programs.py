@@ -6,13 +6,14 @@ memory that nothing was written to; is compiled by NVRTC; and runs as CUDA C by 
 different orders of threads. `test_mutations` shows that what is wrong is found.
 """
 
+import functools
 import sys
 
 import pytest
-from tests.target.codegen.device.collection import GROUPS, programs_of
+from tests.target.codegen.device.collection import GROUPS
 from tests.target.codegen.device.emulated_cuda import EmulatedCuda, use_emulation
 from tests.target.codegen.device.oclgrind import complaints
-from tests.target.codegen.device.programs import PROGRAMS, assert_computes
+from tests.target.codegen.device.programs import PROGRAMS, Program, assert_computes
 from tests.target.codegen.device.test_nvrtc import requires_nvrtc
 
 import tilewright as tvm
@@ -45,10 +46,18 @@ def test_under_a_simulator(group):
     assert not complaints(SIMULATED, group)
 
 
+@functools.cache
+def built_for_cuda(name: str) -> tuple[Program, tvm.runtime.Module]:
+    """A program and its module, which NVRTC compiles and the emulation runs."""
+    program = PROGRAMS[name]()
+    return program, program.build("cuda")
+
+
 @requires_nvrtc
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_compiled_for_cuda_devices(name):
-    source = PROGRAMS[name]().build("cuda").imported_modules[0].get_source()
+    _, module = built_for_cuda(name)
+    source = module.imported_modules[0].get_source()
     for architecture in ARCHITECTURES:
         assert nvrtc.compile_kernels(source, architecture).startswith(b"\x7fELF")
 
@@ -56,7 +65,7 @@ def test_compiled_for_cuda_devices(name):
 @pytest.mark.skipif(sys.platform != "linux", reason="the emulation needs ucontext.h")
 @pytest.mark.parametrize("group", GROUPS)
 def test_on_emulated_cuda(monkeypatch, group):
-    built = [(program, program.build("cuda")) for program in programs_of(group).values()]
+    built = list(map(built_for_cuda, GROUPS[group]))
     api = EmulatedCuda([module.imported_modules[0].get_source() for _, module in built])
     use_emulation(monkeypatch, api)
     for seed in range(2):
