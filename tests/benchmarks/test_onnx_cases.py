@@ -48,6 +48,9 @@ PASSING = (
     "test_stft_with_window",
     "test_rotary_embedding_3d_input",
     "test_cast_FLOAT_to_INT4",
+    "test_bitcast_bool_to_uint8",
+    "test_ai_onnx_ml_array_feature_extractor",
+    "test_ai_onnx_ml_binarizer",
 )
 
 

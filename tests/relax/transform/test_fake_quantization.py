@@ -100,6 +100,18 @@ def test_products(name):
     np.testing.assert_allclose(evaluate(after, x), evaluate(before, x), rtol=1e-6)
 
 
+def test_weights_of_transposed_convolutions_become_floats():
+    before = product_of(
+        lambda b, x: op.nn.conv2d_transpose(x, weight(b, (4, 3, 2, 2), SCALES[:3], [0, 1, 2], 1)),
+        2, 4, 6, 6, dtype="int8",
+    )  # fmt: skip
+    after = DeadCodeElimination()(FakeQuantizationToInteger()(before))
+    # Only the image is not known yet.
+    assert names_of(after["main"])[:2] == ["dequantize", "nn.conv2d_transpose"]
+    x = drawn((2, 4, 6, 6), "int8")
+    np.testing.assert_allclose(evaluate(after, x), evaluate(before, x), rtol=1e-6)
+
+
 def test_a_network_of_integers_only():
     def body(builder, x):
         images = real(builder, x, 0.5, 3)

@@ -222,16 +222,16 @@ class _Conversion(ModuleMutator):
         attrs, weight = call.attrs, constant_of(self.builder_, call.args[1])
         if weight is None or (attrs["data_layout"], attrs["kernel_layout"]) != ("NCHW", before):
             return call
-        info = call.args[0].struct_info
-        if not isinstance(info, TensorStructInfo) or info.ndim != 4:
+        info, result = call.args[0].struct_info, call.struct_info
+        if not isinstance(info, TensorStructInfo) or not isinstance(result, TensorStructInfo):
             return call
-        if info.dtype is None or info.dtype not in DTYPES:
+        if info.ndim != 4 or info.dtype not in DTYPES or result.dtype is None:
             return call
         values = weight.data.numpy()
         groups, inputs = int(attrs["groups"]), values.shape[before.index("I")]
         filters = values.shape[before.index("O")] // (groups if before == "OIHW" else 1)
         is_depthwise = groups > 1 and before == "OIHW" and inputs == filters == 1
-        if (groups if is_depthwise else filters) < self._lanes(DType(call.struct_info.dtype)):
+        if (groups if is_depthwise else filters) < self._lanes(result.dtype):
             return call
         order = [before.index(letter) for letter in after]
         moved = Constant(np.ascontiguousarray(values.transpose(order)))
@@ -247,7 +247,8 @@ class _Conversion(ModuleMutator):
         return self._first(call.replace(args=tuple(known), struct_info=None))
 
     def _has_one_scale(self, call: Call) -> bool:
-        return all(parameter.struct_info.ndim == 0 for parameter in call.args[1:])
+        infos = [parameter.struct_info for parameter in call.args[1:]]
+        return all(isinstance(info, TensorStructInfo) and info.ndim == 0 for info in infos)
 
     def _broadcasting(self, value: Any) -> RelaxExpr | None:
         """An operand of an element-wise operator; None for one that would have to be reshaped when

@@ -24,6 +24,8 @@ from tilewright.target import Target
 from tilewright.target.kinds import KERNEL_KINDS
 from tilewright.tir.transform.machine import Machine
 
+TRANSPOSED: Final = ("nn.conv1d_transpose", "nn.conv2d_transpose", "nn.conv3d_transpose")
+"""Convolutions that spread elements."""
 _LARGEST: Final = {"int8": 128, "uint8": 255}
 """The dtypes whose products are computed in integers, and the largest magnitude of each."""
 _MOST: Final = 2**31 - 1
@@ -45,7 +47,7 @@ class FakeQuantizationToInteger(ModulePass):
     weights by one for each channel, as long as sums cannot overflow. What moves elements (reshapes,
     transpositions, slices, joins, largest elements of windows) moves the integers, and integers
     that are dequantised and quantised by the same parameters stay as they are. The others compute
-    with floats.
+    with floats; constant weights of transposed convolutions become floats here.
 
     The sums of the floats are rounded, and so results differ by rounding; after quantisation by one
     step at most.
@@ -224,6 +226,21 @@ def _convolution(rewriter: _Integers, call: Call) -> RelaxExpr | None:
     return _scaled(builder, total, a.scale, scale)
 
 
+def _by_floats(rewriter: _Integers, call: Call) -> RelaxExpr | None:
+    """A convolution by the floats that constant weights stand for, which are few."""
+    weight = rewriter.quantized(call.args[1])
+    if weight is None:
+        return None
+    parts = [weight.integers, weight.scale, weight.zero_point]
+    integers, scale, zero = map(rewriter.constant, parts)
+    if integers is None or scale is None or zero is None:
+        return None
+    thin = [-1 if axis == weight.axis else 1 for axis in range(integers.ndim)]
+    scale, zero = (each.reshape(thin) if each.ndim else each for each in (scale, zero))
+    floats = (integers.astype(WIDE) - zero.astype(WIDE)).astype("float32") * scale
+    return call.replace(args=(call.args[0], const(floats)))
+
+
 def _quantize(rewriter: _Integers, call: Call) -> RelaxExpr | None:
     """Numbers that are quantised as they were."""
     source = rewriter.quantized(call.args[0])
@@ -281,6 +298,7 @@ _RULES: Final[dict[str, Rule]] = {
     "concat": _joined,
     **dict.fromkeys(("matmul", "linear"), _product),
     **dict.fromkeys(CONVOLUTIONS, _convolution),
+    **dict.fromkeys(TRANSPOSED, _by_floats),
     **dict.fromkeys(("nn.max_pool1d", "nn.max_pool2d", "nn.max_pool3d"), _largest),
     **dict.fromkeys(
         ("reshape", "flatten", "permute_dims", "expand_dims", "squeeze", "strided_slice"), _moved

@@ -13,6 +13,7 @@ from tilewright.ir.transform import ModulePass
 from tilewright.relax import op
 from tilewright.relax.analysis.variables import definition
 from tilewright.relax.expr import Call, RelaxExpr, const
+from tilewright.relax.struct_info import TensorStructInfo
 from tilewright.relax.transform.function_pass import CountingMutator, constant_of, is_call_of
 
 REAL: Final = "float32"
@@ -56,9 +57,12 @@ class _Linear(NamedTuple):
 class _Requantization(CountingMutator):
     def visit_call_(self, call: Call) -> Any:
         call = super().visit_call_(call)
-        if not is_call_of(call, "quantize") or call.args[0].struct_info.dtype != REAL:
+        if not is_call_of(call, "quantize"):
             return call
         data, scale, zero_point = call.args
+        info = data.struct_info
+        if not isinstance(info, TensorStructInfo) or str(info.dtype) != REAL:
+            return call
         step = self._constant(scale)
         if step is None or step.ndim or not step > 0 or step == 1:
             return call

@@ -109,4 +109,6 @@ def cast_like(graph: Graph, x: Any, like: Any, *, saturate: int = 1, round_mode:
 @converts("BitCast")
 def bit_cast(graph: Graph, x: Any, *, to: int) -> Any:
     """The same bits as elements of another dtype of the same width."""
+    if graph.dtype_of(x) == "bool":
+        x = graph.cast(x, "uint8")  # its byte is 0 or 1
     return graph.emit_te(topi.reinterpret, x, dtype_of(to))

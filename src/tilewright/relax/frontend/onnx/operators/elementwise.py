@@ -139,3 +139,10 @@ def clip(graph: Graph, x: Any, min: Any = None, max: Any = None) -> Any:
 convert_by({
     "Reciprocal": lambda graph, x: op.divide(graph.scalar_like(1, x), x),
 })  # fmt: skip
+
+
+@converts("ai.onnx.ml.Binarizer")
+def binarizer(graph: Graph, x: Any, *, threshold: float = 0.0) -> Any:
+    """1 for what is over a threshold, and 0."""
+    is_over = graph.emit(op.greater(x, graph.scalar_like(threshold, x)))
+    return graph.cast(is_over, graph.dtype_of(x))

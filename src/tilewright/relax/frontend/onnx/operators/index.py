@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from tilewright.relax import op
-from tilewright.relax.frontend.compositions import different, places_of_nonzero
+from tilewright.relax.frontend.compositions import different, places_of_nonzero, product
 from tilewright.relax.frontend.emitter import number
 from tilewright.relax.frontend.onnx.graph import Graph
 from tilewright.relax.frontend.onnx.table import converts
@@ -147,3 +147,11 @@ def compress(graph: Graph, x: Any, condition: Any, *, axis: int | None = None) -
 def unique(graph: Graph, x: Any, *, axis: int | None = None, sorted: int = 1) -> list[Any]:
     """The different elements, or parts along an axis; where they are, and how often."""
     return different(graph, x, axis, bool(sorted))
+
+
+@converts("ai.onnx.ml.ArrayFeatureExtractor")
+def array_feature_extractor(graph: Graph, x: Any, places: Any) -> Any:
+    """The elements at some places of the last dimension; a vector is one row."""
+    rows = graph.reshape(x, [1, *graph.shape_of(x)]) if graph.rank_of(x) == 1 else x
+    flat = graph.reshape(places, [product(graph.shape_of(places))])
+    return graph.emit(op.take(rows, flat, graph.rank_of(rows) - 1))
