@@ -65,6 +65,9 @@ def test_patches_are_the_rows_of_a_product(kernel, size, batch):
         graph((1, 8, 8, 3), real(4, 4, 3, 64), strides=4, data_layout="NHWC",
               kernel_layout="HWIO"),
         graph((1, 3, 8, 8), real(64, 3, 4, 4, dtype="float16"), dtype="float16", strides=4),
+        graph((1, 3, 8, 8), real(64, 3, 4, 4), strides=4, out_dtype="float64"),
+        graph((1, 3, 8, 8), real(64, 3, 4, 4, dtype="int8"), dtype="int8", strides=4,
+              out_dtype="int32"),
     ],
 )  # fmt: skip
 def test_others_stay(mod):

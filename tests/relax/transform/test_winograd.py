@@ -111,6 +111,8 @@ def test_weights_are_transformed_once():
                                        kernel_layout="OIHW"), (1, 64, 56, 56)),
         graph(lambda b, x: convolution(b, x, real(3, 3, 64, 64, dtype="float16")),
               (1, 56, 56, 64), dtype="float16"),
+        graph(lambda b, x: convolution(b, x, real(3, 3, 64, 64, dtype="int8"), out_dtype="int32"),
+              (1, 56, 56, 64), dtype="int8"),
     ],
 )  # fmt: skip
 def test_others_stay(mod):

@@ -15,8 +15,9 @@ from tilewright.ir.transform import ModulePass
 from tilewright.relax import op
 from tilewright.relax.expr import Call, RelaxExpr, const
 from tilewright.relax.struct_info import TensorStructInfo
-from tilewright.relax.transform.channels_last import DTYPES, TO_FIRST
+from tilewright.relax.transform.channels_last import TO_FIRST
 from tilewright.relax.transform.function_pass import ModuleMutator, constant_of, is_call_of
+from tilewright.relax.transform.winograd import is_of_floats
 from tilewright.target import Target
 from tilewright.target.kinds import KERNEL_KINDS
 
@@ -58,7 +59,10 @@ class _Products(ModuleMutator):
         if not is_call_of(call, "nn.conv2d"):
             return call
         weights = constant_of(self.builder_, call.args[1])
-        if weights is None or not _takes_patches(call, weights.data.shape):
+        result = self.builder_.normalize(call).struct_info
+        if weights is None or not is_of_floats(call, result):
+            return call
+        if not _takes_patches(call, weights.data.shape):
             return call
         return self._product(call.args[0], weights.data.numpy())
 
@@ -86,7 +90,7 @@ def _takes_patches(call: Call, shape: Sequence[int]) -> bool:
     attrs, info = call.attrs, call.args[0].struct_info
     if (attrs["data_layout"], attrs["kernel_layout"]) != ("NCHW", "OIHW"):
         return False
-    if not isinstance(info, TensorStructInfo) or info.extents is None or info.dtype not in DTYPES:
+    if not isinstance(info, TensorStructInfo) or info.extents is None:
         return False
     filters, _, *kernel = shape
     is_plain = attrs["groups"] == 1 and tuple(attrs["dilation"]) == (1, 1)

@@ -11,13 +11,15 @@ from tilewright.ir.module import IRModule
 from tilewright.ir.pass_context import PassContext
 from tilewright.ir.transform import ModulePass
 from tilewright.relax.expr import Call, Constant, const
-from tilewright.relax.struct_info import TensorStructInfo
-from tilewright.relax.transform.channels_last import DTYPES
+from tilewright.relax.struct_info import StructInfo, TensorStructInfo
 from tilewright.relax.transform.function_pass import ModuleMutator, constant_of, is_call_of
 from tilewright.target import Target
 from tilewright.target.kinds import KERNEL_KINDS
 from tilewright.tir.transform.machine import Machine
 from tilewright.topi.nn.winograd import POINTS, Matrix, winograd_transforms, winograd_weights
+
+FLOATS: Final = frozenset(map(DType, ("float32", "float64")))
+"""Dtypes of which sums of products have the dtype of the operands, and little error."""
 
 ENOUGH_GAIN: Final = 1.15
 """How many times as fast a convolution must be by an estimate: the weights take more memory."""
@@ -99,18 +101,22 @@ class _Conversion(ModuleMutator):
 
     def _shape(self, call: Call) -> ConvolutionShape | None:
         """The extents, if those of images are constant."""
-        result = self.builder_.normalize(call).struct_info
+        result: Any = self.builder_.normalize(call).struct_info
         weights: Any = call.args[1].struct_info
-        kernel = weights.extents
-        if not isinstance(result, TensorStructInfo) or result.extents is None or kernel is None:
-            return None
-        if result.dtype is None or result.dtype not in DTYPES:
+        if not is_of_floats(call, result) or None in (result.extents, weights.extents):
             return None
         batch, rows, columns, filters = map(const_int_value, result.extents)
-        height, width, channels, _ = map(const_int_value, kernel)
+        height, width, channels, _ = map(const_int_value, weights.extents)
         if not (rows and columns and filters and channels and height) or height != width:
             return None
         return ConvolutionShape(batch or 1, rows, columns, channels, filters, height, result.dtype)
+
+
+def is_of_floats(call: Call, result: StructInfo | None) -> bool:
+    """Whether all operands of a call, and its result, have the same one of `FLOATS`."""
+    infos = [result, *(operand.struct_info for operand in call.args)]
+    dtypes = {info.dtype if isinstance(info, TensorStructInfo) else None for info in infos}
+    return len(dtypes) == 1 and dtypes <= FLOATS
 
 
 def _is_plain(call: Call) -> bool:
