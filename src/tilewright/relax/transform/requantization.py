@@ -1,4 +1,4 @@
-"""Products that are quantised are multiplied by one number each."""
+"""Convolutions whose results are multiplied, and then quantised."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from tilewright.ir.module import IRModule
 from tilewright.ir.pass_context import PassContext
 from tilewright.ir.transform import ModulePass
 from tilewright.relax import op
-from tilewright.relax.analysis.variables import definition
 from tilewright.relax.expr import Call, RelaxExpr, const
 from tilewright.relax.struct_info import TensorStructInfo
+from tilewright.relax.transform.decompose_ops import CONVOLUTIONS
 from tilewright.relax.transform.function_pass import CountingMutator, constant_of, is_call_of
 
 REAL: Final = "float32"
@@ -21,19 +21,18 @@ REAL: Final = "float32"
 
 
 class FoldRequantization(ModulePass):
-    """Let numbers that are multiplied before they are quantised be in steps of the quantisation.
+    """Let convolutions that are quantised be in steps of the quantisation.
 
-    Then nothing is divided by a scale, and one number is added, not one of integers and one of
-    floats::
+    Then nothing is divided by a scale::
 
-        before:  lv = R.subtract(sums, a)               after:  lv = R.astype(sums, "float32")
-                 lv1 = R.astype(lv, "float32")                  lv1 = R.multiply(lv, m / s)
-                 lv2 = R.multiply(lv1, m)                       lv2 = R.add(lv1, (b - a * m) / s)
-                 lv3 = R.add(lv2, b)                            lv3 = R.quantize(lv2, 1, p)
-                 lv4 = R.quantize(lv3, s, p)
+        before:  lv = R.multiply(x, m)                  after:  lv = R.multiply(x, m / s)
+                 lv1 = R.add(lv, b)                             lv1 = R.add(lv, b / s)
+                 lv2 = R.quantize(lv1, s, p)                    lv2 = R.quantize(lv1, 1, p)
 
-    The factors and summands are constants. What is dequantised is such a multiple, too. Results are
-    rounded before in another place, and so differ by one step at most.
+    where `x` are the sums of a convolution of integers, and the factors and summands are constants.
+    Results are rounded in another place before, and so differ by one step now and then. Products of
+    matrices stay as they are: a division costs little next to their long sums, and attention passes
+    a difference in one place on to all others.
 
     It stands behind `FoldConstant`, which makes constants of scales and summands.
     """
@@ -78,11 +77,6 @@ class _Requantization(CountingMutator):
         if is_call_of(found, "nn.relu"):
             inside = self._division(found.args[0])
             return None if inside is None else lambda step: self._emit(op.nn.relu(inside(step)))
-        if is_call_of(found, "add") and all(self._constant(a) is None for a in found.args):
-            first, second = map(self._division, found.args)
-            if first is None or second is None:
-                return None
-            return lambda step: self._emit(op.add(first(step), second(step)))
         linear = self._linear(value)
         return None if linear is None else lambda step: self._divided(linear, step)
 
@@ -107,8 +101,7 @@ class _Requantization(CountingMutator):
             return inside._replace(summand=inside.summand + sign * summand)
         if is_call_of(found, "multiply"):
             return self._multiple(*found.args)
-        dequantized = definition(self.builder_.lookup_usable, value)
-        return self._dequantized(dequantized) if is_call_of(dequantized, "dequantize") else None
+        return None
 
     def _multiple(self, value: Any, by: Any) -> _Linear | None:
         """A product, by a constant."""
@@ -118,26 +111,20 @@ class _Requantization(CountingMutator):
         inside = self._linear(value)
         if inside is not None:
             return _Linear(inside.array, inside.factor * factor, inside.summand * factor)
-        sums = self.sole_definition(value)
-        if is_call_of(sums, "astype") and sums.args[0].struct_info.dtype == "int32":
-            less = self.sole_definition(sums.args[0])
-            shift = self._constant(less.args[1]) if is_call_of(less, "subtract") else None
-            if shift is not None:
-                return _Linear(less.args[0], factor, -shift * factor)
-        return _Linear(value, factor, np.zeros(()))
+        return _Linear(value, factor, np.zeros(())) if self._is_convolution(value) else None
 
-    def _dequantized(self, call: Call) -> _Linear | None:
-        """What integers stand for that have one scale."""
-        integers, *parameters = call.args
-        scale, zero_point = map(self._constant, parameters)
-        if scale is None or zero_point is None or scale.ndim or zero_point.ndim:
-            return None
-        return _Linear(integers, scale, -zero_point * scale)
+    def _is_convolution(self, value: Any) -> bool:
+        """Whether a value is a convolution of integers, less a number for each channel."""
+        found = self.sole_definition(value)
+        while is_call_of(found, "astype", "subtract"):
+            found = self.sole_definition(found.args[0])
+        return is_call_of(found, *CONVOLUTIONS)
 
     def _constant(self, value: Any) -> np.ndarray | None:
-        """The elements of a constant, as wide floats."""
+        """The elements of a constant, as wide floats, if all are finite."""
         found = constant_of(self.builder_, value)
-        return None if found is None else np.asarray(found.data.numpy(), "float64")
+        data = None if found is None else np.asarray(found.data.numpy(), "float64")
+        return data if data is not None and np.isfinite(data).all() else None
 
     def _emit(self, value: RelaxExpr) -> RelaxExpr:
         return self.builder_.emit(value)
