@@ -41,17 +41,20 @@ DISTANCES: Final = (0, 4, 8, 16, 32)
 def reduce_along_rows(sch: Schedule, nest: Nest, machine: Machine) -> Sequence[Structure]:
     """Reduces rows into the lanes of vectors.
 
-    One structure takes several short rows at once: how many, how many vectors of each, and how far
-    ahead it is asked for what is too large for a cache, is left to the search. Another one runs
+    One structure takes several rows at once: short ones, or long ones that no cache holds, as
+    hardware follows several streams at once. How many, how many vectors of each, and how far ahead
+    it is asked for what is too large for a cache, is left to the search. Another one runs
     along each row, which lowering does in vectors that are added at the end. If there are fewer
     rows than several cores need, a third one reduces parts of rows first.
     """
     accesses, inner = nest.accesses, nest.innermost()
     if inner is None or not nest.reduces_along(inner) or len(accesses.stores) != 1:
         return []
-    together = partial(_rows_together, inner=inner, machine=machine)
+    is_far = _is_far(nest, inner, machine)
+    together = partial(_rows_together, inner=inner, machine=machine, is_far=is_far)
     one_by_one = partial(_row_by_row, inner=inner, machine=machine)
-    found = [together, one_by_one] if _is_short(nest, inner, machine) else [one_by_one, together]
+    is_better = is_far or _is_short(nest, inner, machine)
+    found = [together, one_by_one] if is_better else [one_by_one, together]
     is_few = accesses.count(accesses.spatial) < ENOUGH * machine.cores
     if machine.cores > 1 and nest.outer == 0 and is_few and None not in accesses.extents.values():
         is_much = accesses.count(accesses.extents) >= MUCH * machine.cores
@@ -71,11 +74,25 @@ def _is_short(nest: Nest, inner: Var, machine: Machine) -> bool:
     return -(-extent // lanes) <= most
 
 
-def _rows_together(sch: Schedule, nest: Nest, *, inner: Var, machine: Machine) -> None:
+def _is_far(nest: Nest, inner: Var, machine: Machine) -> bool:
+    """Whether rows are long, and parts of an operand that no cache of a core holds."""
+    accesses, largest = nest.accesses, nest.largest()
+    if largest is None or nest.outer != 0 or not nest.own or accesses.extents[inner] is None:
+        return False
+    lanes = machine.lanes(accesses.stores[0].buffer.dtype)
+    is_long = accesses.extent(inner) >= LONG_ROW * lanes
+    is_large = accesses.size(largest) > machine.own_cache
+    return is_long and is_large and largest.mentions(nest.own[-1])
+
+
+def _rows_together(
+    sch: Schedule, nest: Nest, *, inner: Var, machine: Machine, is_far: bool
+) -> None:
     accesses = nest.accesses
     spatial = nest.of(accesses.spatial)
     if not spatial:
-        _prefetch_row(sch, _vectors_of_row(sch, nest, inner, [], machine, 8), nest, machine)
+        loop = _vectors_of_row(sch, nest, inner, [], machine, 8)
+        _prefetch_row(sch, loop, nest, machine, 16)
         return
     if nest.own:
         counts = powers_of_two(1, min(MOST_ROWS, accesses.extent(nest.own[-1])))
@@ -84,7 +101,8 @@ def _rows_together(sch: Schedule, nest: Nest, *, inner: Var, machine: Machine) -
     else:  # other blocks share the loops around the rows that are worked on
         *around, row = spatial
     sch.reorder(*around, row, *nest.of(accesses.reduction))
-    _prefetch_row(sch, _vectors_of_row(sch, nest, inner, [row], machine, 4), nest, machine)
+    loop = _vectors_of_row(sch, nest, inner, [row], machine, 1 if is_far else 4)
+    _prefetch_row(sch, loop, nest, machine, 0 if is_far else 16)
     if nest.outer == 0:
         parallelize(sch, around, machine)
 
@@ -111,12 +129,14 @@ def _vectors_of_row(
     return outer
 
 
-def _prefetch_row(sch: Schedule, loop: LoopRV, nest: Nest, machine: Machine) -> None:
+def _prefetch_row(
+    sch: Schedule, loop: LoopRV, nest: Nest, machine: Machine, preferred: int
+) -> None:
     """Only where rows are so long that something is left to ask for."""
     accesses = nest.accesses
     lanes = machine.lanes(accesses.stores[0].buffer.dtype)
     if accesses.count(accesses.reduction) >= LONG_ROW * lanes:
-        prefetch(sch, loop, nest, machine, 16)
+        prefetch(sch, loop, nest, machine, preferred)
 
 
 def prefetch(
