@@ -12,8 +12,6 @@ from tilewright.ir.dtype import DType
 from tilewright.ir.expr import const_int_value
 from tilewright.ir.module import IRModule
 from tilewright.ir.op import Op
-from tilewright.ir.pass_context import PassContext
-from tilewright.ir.transform import ModulePass
 from tilewright.relax import op
 from tilewright.relax.analysis.functions import remove_all_unused
 from tilewright.relax.analysis.variables import definition
@@ -30,9 +28,9 @@ from tilewright.relax.expr import (
 from tilewright.relax.op import elementwise, unary
 from tilewright.relax.struct_info import TensorStructInfo
 from tilewright.relax.transform.function_pass import ModuleMutator, constant_of, is_call_of
+from tilewright.relax.transform.processor_pass import ProcessorPass
 from tilewright.relax.visitor import bindings_of
 from tilewright.target import Target
-from tilewright.target.kinds import KERNEL_KINDS
 
 TO_LAST: Final = (0, 2, 3, 1)
 TO_FIRST: Final = (0, 3, 1, 2)
@@ -65,7 +63,7 @@ move takes about two cycles, in which vectors of 8 lanes multiply 32 pairs, and 
 between a tenth of a convolution and a half of it."""
 
 
-class ChannelsLast(ModulePass):
+class ChannelsLast(ProcessorPass):
     """Keep the channels of each pixel side by side between convolutions.
 
     Vectors then hold neighbouring channels, however large the images and the steps of windows are,
@@ -83,16 +81,11 @@ class ChannelsLast(ModulePass):
     moved than gained stay as they are; so does everything for devices.
 
     Args:
-        target: what the program is compiled for; by default the target of the enclosing ``with
-            Target(...)``, and without one this machine.
+        target: what the program is compiled for; see `ProcessorPass`.
     """
 
-    def __init__(self, target: str | Target | None = None) -> None:
-        self.target = target
-
-    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        target = Target.given_or_current(self.target)
-        if target.kind.name in KERNEL_KINDS or not target.machine.vector_bits:
+    def transform_for(self, mod: IRModule, target: Target) -> IRModule:
+        if not target.machine.vector_bits:
             return mod
         changed = _Conversion(mod, target.machine.lanes).module()
         better = {

@@ -11,19 +11,17 @@ import numpy as np
 from tilewright.driver.build_module import build
 from tilewright.driver.pipeline import scheduling
 from tilewright.ir.module import GlobalVar, IRModule
-from tilewright.ir.pass_context import PassContext
 from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.ir.structural import structural_equal, structural_hash
-from tilewright.ir.transform import ModulePass
 from tilewright.relax.expr import Call, Constant, Function, Tuple
 from tilewright.relax.op.base import CALL_TIR
 from tilewright.relax.transform.constant_evaluation import run_few_times
 from tilewright.relax.transform.fusion_graph import OP_PATTERN
+from tilewright.relax.transform.processor_pass import ProcessorPass
 from tilewright.runtime.ndarray import NDArray, array
 from tilewright.schedule_rules.eligible import may_schedule
 from tilewright.schedule_rules.operands import CONSTANT_PARAMS
 from tilewright.target import Target
-from tilewright.target.kinds import KERNEL_KINDS
 from tilewright.tir.analysis.pattern_kind import PatternKind
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.transform.lift_copies import lift_copies
@@ -77,7 +75,7 @@ def _positions(calls: Iterable[Call]) -> Iterable[int]:
             yield position
 
 
-class PackConstants(ModulePass):
+class PackConstants(ProcessorPass):
     """Let kernels take constant operands as their schedules want them.
 
     Where the schedule of a product of matrices copies the operand with columns into panels, and the
@@ -90,17 +88,10 @@ class PackConstants(ModulePass):
     Kernels that pack nothing stay as they are.
 
     Args:
-        target: what the program is compiled for; by default the target of the enclosing ``with
-            Target(...)``, and without one this machine.
+        target: what the program is compiled for; see `ProcessorPass`.
     """
 
-    def __init__(self, target: str | Target | None = None) -> None:
-        self.target = target
-
-    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        target = Target.given_or_current(self.target)
-        if target.kind.name in KERNEL_KINDS:  # whose schedules pack nothing
-            return mod
+    def transform_for(self, mod: IRModule, target: Target) -> IRModule:
         result = mod.clone()
         copies: dict[GlobalVar, dict[int, PrimFunc]] = {}
         for var, positions in constant_operands(mod).items():

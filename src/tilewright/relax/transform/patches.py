@@ -10,22 +10,20 @@ from numpy.typing import NDArray as Array
 
 from tilewright.ir.expr import const_int_value
 from tilewright.ir.module import IRModule
-from tilewright.ir.pass_context import PassContext
-from tilewright.ir.transform import ModulePass
 from tilewright.relax import op
 from tilewright.relax.expr import Call, RelaxExpr, const
 from tilewright.relax.struct_info import TensorStructInfo
 from tilewright.relax.transform.channels_last import TO_FIRST
 from tilewright.relax.transform.function_pass import ModuleMutator, constant_of, is_call_of
+from tilewright.relax.transform.processor_pass import ProcessorPass
 from tilewright.relax.transform.winograd import is_of_floats
 from tilewright.target import Target
-from tilewright.target.kinds import KERNEL_KINDS
 
 LEAST_FILTERS: Final = 64
 """Number of filters from which on an element of a patch is used so often that moving it pays."""
 
 
-class PatchConv2DToMatmul(ModulePass):
+class PatchConv2DToMatmul(ProcessorPass):
     """Multiply patches that do not overlap by one matrix.
 
     That is the first step of vision transformers. The patches of all rows of an image are the rows
@@ -38,19 +36,14 @@ class PatchConv2DToMatmul(ModulePass):
                  lv3 = R.permute_dims(R.reshape(lv2, (1, 14, 14, 768)), axes=[0, 3, 1, 2])
 
     The weights are constants; images are divided into whole patches. Convolutions of images with
-    their channels last read their patches in order as it is. Programs for devices stay as they are.
+    their channels last read their patches in order as it is.
 
     Args:
-        target: what the program is compiled for; by default the target of the enclosing ``with
-            Target(...)``, and without one this machine.
+        target: what the program is compiled for; see `ProcessorPass`.
     """
 
-    def __init__(self, target: str | Target | None = None) -> None:
-        self.target = target
-
-    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        target = Target.given_or_current(self.target)
-        return mod if target.kind.name in KERNEL_KINDS else _Products(mod).module()
+    def transform_for(self, mod: IRModule, target: Target) -> IRModule:
+        return _Products(mod).module()
 
 
 class _Products(ModuleMutator):

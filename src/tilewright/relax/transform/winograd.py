@@ -8,13 +8,11 @@ from tilewright import topi
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import const_int_value
 from tilewright.ir.module import IRModule
-from tilewright.ir.pass_context import PassContext
-from tilewright.ir.transform import ModulePass
 from tilewright.relax.expr import Call, Constant, const
 from tilewright.relax.struct_info import StructInfo, TensorStructInfo
 from tilewright.relax.transform.function_pass import ModuleMutator, constant_of, is_call_of
+from tilewright.relax.transform.processor_pass import ProcessorPass
 from tilewright.target import Target
-from tilewright.target.kinds import KERNEL_KINDS
 from tilewright.tir.transform.machine import Machine
 from tilewright.topi.nn.winograd import POINTS, Matrix, winograd_transforms, winograd_weights
 
@@ -43,7 +41,7 @@ class ConvolutionShape(NamedTuple):
     dtype: DType
 
 
-class WinogradConv2D(ModulePass):
+class WinogradConv2D(ProcessorPass):
     """Compute convolutions as products of transformed tiles, where that is faster.
 
     A tile of 4 x 4 results of a kernel of 3 x 3 then takes 36 multiplications for each pair of
@@ -54,21 +52,14 @@ class WinogradConv2D(ModulePass):
 
     That is about convolutions with stride 1 of images with their channels last, as `ChannelsLast`
     makes them, and with weights that are constants. Results differ by rounding: see
-    `topi.nn.winograd.POINTS`. Programs for devices stay as they are.
+    `topi.nn.winograd.POINTS`.
 
     Args:
-        target: what the program is compiled for; by default the target of the enclosing ``with
-            Target(...)``, and without one this machine.
+        target: what the program is compiled for; see `ProcessorPass`.
     """
 
-    def __init__(self, target: str | Target | None = None) -> None:
-        self.target = target
-
-    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        target = Target.given_or_current(self.target)
-        if target.kind.name in KERNEL_KINDS or not target.machine.vector_bits:
-            return mod
-        return _Conversion(mod, target.machine).module()
+    def transform_for(self, mod: IRModule, target: Target) -> IRModule:
+        return _Conversion(mod, target.machine).module() if target.machine.vector_bits else mod
 
 
 class _Conversion(ModuleMutator):
