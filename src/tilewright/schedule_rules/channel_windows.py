@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
-from tilewright.ir.expr import Call, FloatImm, IntImm, Var
+from tilewright.ir.expr import Var
 from tilewright.schedule_rules.decisions import choose, lanes_for, without
-from tilewright.schedule_rules.inline import is_conditional
 from tilewright.schedule_rules.nest import Nest, block_of, parallelize
 from tilewright.schedule_rules.operands import find_contraction
 from tilewright.schedule_rules.structures import Structure, first_legal
@@ -20,7 +19,7 @@ from tilewright.schedule_rules.windows import (
     is_producer,
     slides,
 )
-from tilewright.tir.buffer import BufferLoad
+from tilewright.tir.analysis.pattern_kind import is_padded
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
 from tilewright.tir.stmt import BufferStore
 from tilewright.tir.transform.machine import ADD_LATENCY, Machine
@@ -101,10 +100,7 @@ def _is_padding(sch: Schedule, block: BlockRV, nest: Nest) -> bool:
     body = block_of(sch, block).body
     if not is_producer(sch, block, nest) or not isinstance(body, BufferStore):
         return False
-    value = body.value
-    if not isinstance(value, Call) or not is_conditional(value) or len(value.args) != 3:
-        return False
-    return isinstance(value.args[1], BufferLoad) and isinstance(value.args[2], (FloatImm, IntImm))
+    return is_padded(body.value)
 
 
 def _tile(

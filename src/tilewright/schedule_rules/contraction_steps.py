@@ -229,7 +229,7 @@ class _Steps:
         size = plan.depth * plan.width_of_all * plan.itemsize
         is_constant = operand.buffer.data in constant_memory(self.sch)
         is_seldom = plan.reuse <= MOST_TILES_AHEAD * plan.tile.rows
-        return plan.packed and is_constant and is_seldom and size > plan.machine.own_cache
+        return is_constant and is_seldom and size > plan.machine.own_cache
 
     def _streams_panels(self) -> bool:
         """Whether the next panel is fetched while several tiles of rows use one, in parts.

@@ -51,10 +51,11 @@ def inline_producers(sch: Schedule, blocks: Sequence[BlockRV]) -> tuple[Schedule
 
 def inlined(sch: Schedule, block: BlockRV) -> Schedule | None:
     """The schedule with a producer inlined; None if that does not pay."""
-    body = block_of(sch, block).body
+    stmt = block_of(sch, block)
+    body = stmt.body
     if not is_complete(sch, block) or not isinstance(body, BufferStore):
         return None
-    if is_choice(block_of(sch, block)):
+    if is_choice(stmt):
         return None  # it is short where it is unrolled, and nowhere else
     view = sch.copy()  # looking at it leaves no instructions in the trace
     consumers = [accesses_of(block_of(view, c)) for c in view.get_consumers(block)]

@@ -22,7 +22,7 @@ from tilewright.schedule_rules.nest import (
     parallelize,
     plain_nest,
 )
-from tilewright.schedule_rules.operands import find_contraction
+from tilewright.schedule_rules.operands import Contraction, find_contraction
 from tilewright.schedule_rules.structures import Structure, apply_rule
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
 from tilewright.tir.transform.machine import Machine
@@ -53,20 +53,30 @@ def tile_transformed_products(sch: Schedule, nest: Nest, machine: Machine) -> Se
     cost less than what is saved. Bands run in parallel; if there is only one, its tiles and places
     do. Left to the search: how many tiles a band has.
     """
-    if find_contraction(nest.accesses) is None:
+    product = find_contraction(nest.accesses)
+    if product is None:
         return []
     producers, consumers = sch.get_producers(nest.block), sch.get_consumers(nest.block)
     before = [n for n, block in enumerate(producers) if is_choice(block_of(sch, block))]
     if len(before) != 1 or len(consumers) != 1 or not is_choice(block_of(sch, consumers[0])):
         return []
-    tile = partial(_tile, machine=machine, position=before[0])
+    tile = partial(_tile, product=product, machine=machine, position=before[0])
     return [partial(tile, stages=stages) for stages in (True, False)]
 
 
-def _tile(sch: Schedule, nest: Nest, *, machine: Machine, position: int, stages: bool) -> None:
+def _tile(
+    sch: Schedule,
+    nest: Nest,
+    *,
+    product: Contraction,
+    machine: Machine,
+    position: int,
+    stages: bool,
+) -> None:
     """The structure.
 
     Args:
+        product: the block as a product of matrices.
         position: that of the transformed operand among the producers.
         stages: whether the places of a tile are read into registers first, with the zeros around
             images.
@@ -74,13 +84,13 @@ def _tile(sch: Schedule, nest: Nest, *, machine: Machine, position: int, stages:
     before = _chain(sch, sch.get_producers(nest.block)[position], sch.get_producers)
     after = _chain(sch, sch.get_consumers(nest.block)[0], sch.get_consumers)
     result = _only(sch.get_consumers(after[-1]))
-    band, vector = _bands(sch, nest, result, after[-1], machine)
+    band, vector = _bands(sch, product, result, after[-1], machine)
     for block in reversed(after):
         sch.compute_at(block, vector, preserve_unit_loops=True)
         _in_registers(sch, block, vector)
     sch.compute_at(nest.block, band, preserve_unit_loops=True)
     images = sch.get_producers(before[-1]) if stages else []
-    _transform(sch, nest, [*before, *images], band, machine)
+    _transform(sch, product, [*before, *images], band, machine)
     apply_rule(tile_products, sch, nest.block, machine, 1)
     if extent_of(sch, band) != 1:
         parallelize(sch, [band], machine)
@@ -106,7 +116,7 @@ def _only(blocks: Sequence[BlockRV]) -> BlockRV:
 
 
 def _bands(
-    sch: Schedule, nest: Nest, result: BlockRV, last: BlockRV, machine: Machine
+    sch: Schedule, product: Contraction, result: BlockRV, last: BlockRV, machine: Machine
 ) -> tuple[LoopRV, LoopRV]:
     """Give the result loops over bands of tiles, the tiles of a band, and vectors of a tile.
 
@@ -130,7 +140,7 @@ def _bands(
     vector, lane = sch.split(reader.loops[channel], [None, lanes])
     sch.reorder(*outer, vector, *inner, lane)
     known = math.prod(extent_of(sch, loop) or 1 for loop in outer)
-    best, *others = _band_sizes(nest, known, machine)
+    best, *others = _band_sizes(product, known, machine)
     band, _ = sch.split(sch.fuse(*outer), [None, choose(sch, others[:7], best)])
     for loop in inner:
         sch.unroll(loop)
@@ -149,7 +159,7 @@ def _sizes(sch: Schedule, reader: Nest, last: BlockRV) -> dict[Var, int]:
     return found
 
 
-def _band_sizes(nest: Nest, tiles: int, machine: Machine) -> list[int]:
+def _band_sizes(product: Contraction, tiles: int, machine: Machine) -> list[int]:
     """How many tiles a band may have, the best number first.
 
     All bands have as many, so that no tile of a product sticks out of one.
@@ -157,19 +167,16 @@ def _band_sizes(nest: Nest, tiles: int, machine: Machine) -> list[int]:
     Args:
         tiles: the number of all tiles, or of those of one image if there are any number of these.
     """
-    found = find_contraction(nest.accesses)
-    if found is None:
-        raise DoesNotFitError("not a product of matrices")
-    (weights,), (operand,) = found.moving, found.fixed
-    size = nest.accesses.size
-    all_tiles = nest.accesses.extent(found.row)
-    tile_bytes = (size(operand) + size(nest.accesses.stores[0])) / all_tiles
-    products = size(weights) / weights.buffer.dtype.itemsize
+    (weights,), (operand,) = product.moving, product.fixed
+    size = product.accesses.size
+    all_tiles = product.accesses.extent(product.row)
+    tile_bytes = (size(operand) + size(product.accesses.stores[0])) / all_tiles
+    multiplications = size(weights) / weights.buffer.dtype.itemsize
     lanes = machine.lanes(weights.buffer.dtype)
 
     def cycles(count: int) -> float:
         """An estimate of the time for a tile in a band of `count`, on all cores."""
-        arithmetic = products / (2 * lanes) * -(-count // ROWS) * ROWS / count
+        arithmetic = multiplications / (2 * lanes) * -(-count // ROWS) * ROWS / count
         is_near = size(weights) <= machine.own_cache // 2
         arriving = 0 if is_near else size(weights) / count
         if count * tile_bytes > machine.own_cache:
@@ -185,16 +192,15 @@ def _band_sizes(nest: Nest, tiles: int, machine: Machine) -> list[int]:
 
 
 def _transform(
-    sch: Schedule, nest: Nest, blocks: Sequence[BlockRV], band: LoopRV, machine: Machine
+    sch: Schedule, product: Contraction, blocks: Sequence[BlockRV], band: LoopRV, machine: Machine
 ) -> None:
     """Transform the tiles of a band, a vector of channels at once."""
     first, *others = blocks
     transformed = plain_nest(sch, first)
     accesses, channel = transformed.accesses, transformed.neighbours()
-    found = find_contraction(nest.accesses)
-    if channel is None or found is None:
+    if channel is None:
         raise DoesNotFitError("channels are not side by side")
-    at = next(n for n, index in enumerate(found.fixed[0].indices) if index is found.row)
+    at = next(n for n, index in enumerate(product.fixed[0].indices) if index is product.row)
     tile = next(v for v in accesses.spatial if v is accesses.stores[0].indices[at])
     sch.compute_at(first, band, preserve_unit_loops=True)
     loops = loops_by_iterator(sch, first, 1)

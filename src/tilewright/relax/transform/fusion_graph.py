@@ -103,12 +103,7 @@ class FusionGraph:
         ]
         by_var = {node.binding.var: node for node in self.nodes}
         for node in self.nodes:
-            kernel = called_kernel(node.binding)
-            node.is_padding = (
-                node.kind is PatternKind.INJECTIVE
-                and kernel is not None
-                and is_padding(mod[kernel])
-            )
+            node.is_padding = self._is_padding(node)
             node.is_visible = not isinstance(node.binding.var, DataflowVar)
             for producer, kind in self._uses(node, by_var):
                 producer.consumers[node] = max(kind, producer.consumers.get(node, kind))
@@ -128,7 +123,8 @@ class FusionGraph:
 
     def _is_padding(self, node: GraphNode) -> bool:
         kernel = called_kernel(node.binding)
-        return node.kind is PatternKind.INJECTIVE and is_padding(self._mod[kernel])  # type: ignore[index]
+        is_injective = node.kind is PatternKind.INJECTIVE
+        return is_injective and kernel is not None and is_padding(self._mod[kernel])
 
     def _pattern(self, kernel: GlobalVar | None) -> FunctionPattern:
         assert kernel is not None

@@ -12,6 +12,7 @@ from tilewright.relax.expr import Call, Constant, const
 from tilewright.relax.struct_info import StructInfo, TensorStructInfo
 from tilewright.relax.transform.function_pass import ModuleMutator, constant_of, is_call_of
 from tilewright.relax.transform.processor_pass import ProcessorPass
+from tilewright.schedule_rules.contraction_plan import NEAR_BYTES
 from tilewright.target import Target
 from tilewright.tir.transform.machine import Machine
 from tilewright.topi.nn.winograd import POINTS, Matrix, winograd_transforms, winograd_weights
@@ -21,9 +22,6 @@ FLOATS: Final = frozenset(map(DType, ("float32", "float64")))
 
 ENOUGH_GAIN: Final = 1.15
 """How many times as fast a convolution must be by an estimate: the weights take more memory."""
-
-SHARED_BYTES: Final = 6.0
-"""Bytes of weights that arrive in a cycle, if they are not in the cache of a core."""
 
 MOVED_BYTES: Final = 16.0
 """Bytes of transformed tiles that are written or read in a cycle."""
@@ -152,7 +150,7 @@ def _product_cycles(rows: int, weights: int, shape: ConvolutionShape, machine: M
     """An estimate of the time of `rows` times so many weights for each pair of channels."""
     multiplications = weights * shape.channels * shape.filters
     size = multiplications * shape.dtype.itemsize
-    arriving = size / SHARED_BYTES if size > machine.own_cache // 2 else 0.0
+    arriving = size / NEAR_BYTES if size > machine.own_cache // 2 else 0.0
     return rows * multiplications / (2 * machine.lanes(shape.dtype)) + arriving
 
 

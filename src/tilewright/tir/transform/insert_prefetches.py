@@ -43,12 +43,14 @@ again and again, each time asks for a part of what comes next::
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from tilewright.error import LoweringError
 from tilewright.ir.arithmetic import floordiv
 from tilewright.ir.convert import as_expr, const
+from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
 from tilewright.ir.node import Node
 from tilewright.ir.rewrite import Rewriter, walk
@@ -252,6 +254,7 @@ def _ahead(
     terms = frozenset(form.terms.items())
     per_line = max(LINE_BYTES * 8 // load.buffer.dtype.bits, 1)
     found: list[Stmt] = []
+    later = {var: as_expr(var + distance), **_parts(index, inner)}
     first = form.constant // per_line
     for line in range(first, max((form.constant + lanes - 1) // per_line, first) + 1):
         key = (load.buffer.data, var, terms, line)
@@ -259,7 +262,7 @@ def _ahead(
             continue
         done.add(key)
         offset = max(line * per_line - form.constant, 0)
-        place = substitute(as_expr(index + offset), {var: var + distance, **_parts(index, inner)})
+        place = substitute(as_expr(index + offset), later)
         found.append(Evaluate(prefetch_address(BufferLoad(load.buffer, (place,)))))
     return found
 
@@ -276,12 +279,17 @@ def _parts(index: Expr, loops: Sequence[For]) -> dict[Var, Expr]:
     if len(moving) != 1 or len(moving) == len(loops):
         return {}
     (steps,) = moving
-    number: Expr = const(0, steps.loop_var.dtype)
-    times = 1
+    times = math.prod(int(loop.extent) for loop in loops if loop is not steps)  # type: ignore[call-overload]
+    part = floordiv(_number_of(loops, steps.loop_var.dtype), times)
+    return {steps.loop_var: as_expr(steps.min + part)}
+
+
+def _number_of(loops: Sequence[For], dtype: DType) -> Expr:
+    """The number of an iteration of nested loops, counted from 0."""
+    number: Expr = const(0, dtype)
     for loop in loops:
-        number = number * loop.extent + (loop.loop_var - loop.min).astype(number.dtype)
-        times *= 1 if loop is steps else int(loop.extent)  # type: ignore[call-overload]
-    return {steps.loop_var: as_expr(steps.min + floordiv(number, times))}
+        number = number * loop.extent + (loop.loop_var - loop.min).astype(dtype)
+    return number
 
 
 def copy_and_work(body: Stmt, name: str) -> tuple[For, For] | None:
@@ -339,10 +347,7 @@ def spread(body: Stmt, copy: For, work: For, fetch: Stmt) -> Stmt:
     if not path:
         return body
     assert isinstance(copy.extent, IntImm)
-    dtype = copy.loop_var.dtype
-    number: Expr = const(0, dtype)
-    for loop in path:
-        number = number * loop.extent + (loop.loop_var - loop.min).astype(dtype)
+    number = _number_of(path, copy.loop_var.dtype)
     extent, count = copy.extent, -(-copy.extent.value // _iterations(work))
     fetches: list[Stmt] = []
     for which in range(count):
