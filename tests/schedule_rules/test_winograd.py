@@ -14,6 +14,7 @@ from tests.schedule_rules.programs import (
 )
 
 from tilewright import te, topi
+from tilewright.ir.expr import Select
 
 TILED = ["pad_temp", "columns", "transformed", "products", "rows", "results", "T_relu"]
 
@@ -57,3 +58,27 @@ def test_results_that_others_read_too():
     y = topi.nn.winograd_conv2d_nhwc(x, u, 2, 1)
     func = te.create_prim_func([x, u, y, topi.nn.relu(y)])
     assert "products" in names_of(scheduled(func, SMALL))
+
+
+@pytest.mark.parametrize("factors", [0, 1, 2])
+@pytest.mark.parametrize("shift", [0, 1])
+def test_other_products_between_choices(factors, shift):
+    """Products of more operands, and of rows that are read elsewhere, have other structures."""
+    x, w = te.placeholder((2, 8, 8), name="X"), te.placeholder((2, 8, 8), name="W")
+    more = [te.placeholder((2, 8, 8), name=f"Z{n}") for n in range(2)]
+    step = te.reduce_axis((0, 8), "step")
+
+    def chosen(a, which, i, j):
+        return Select(which.equal(0), a[0, i, j] + a[1, i, j], a[0, i, j] - a[1, i, j])
+
+    def product(p, i, j):
+        value = before[p, (i + shift) % 8, step] * w[p, step, j]
+        for operand, place in list(zip(more, ((p, step, j), (p, i, step)), strict=True))[:factors]:
+            value = value * operand[place]
+        return te.sum(value, axis=step)
+
+    before = te.compute((2, 8, 8), lambda p, i, j: chosen(x, p, i, j), name="before")
+    products = te.compute((2, 8, 8), product, name="products")
+    after = te.compute((2, 8, 8), lambda p, i, j: chosen(products, p, i, j), name="after")
+    result = te.compute((16, 8), lambda i, j: after[i % 2, i // 2, j], name="result")
+    scheduled(te.create_prim_func([x, w, *more, result]), SMALL)

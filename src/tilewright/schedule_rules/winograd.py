@@ -54,7 +54,7 @@ def tile_transformed_products(sch: Schedule, nest: Nest, machine: Machine) -> Se
     do. Left to the search: how many tiles a band has.
     """
     product = find_contraction(nest.accesses)
-    if product is None:
+    if product is None or len(product.moving) != 1 or len(product.fixed) != 1:
         return []
     producers, consumers = sch.get_producers(nest.block), sch.get_consumers(nest.block)
     before = [n for n, block in enumerate(producers) if is_choice(block_of(sch, block))]
@@ -198,10 +198,11 @@ def _transform(
     first, *others = blocks
     transformed = plain_nest(sch, first)
     accesses, channel = transformed.accesses, transformed.neighbours()
-    if channel is None:
-        raise DoesNotFitError("channels are not side by side")
-    at = next(n for n, index in enumerate(product.fixed[0].indices) if index is product.row)
-    tile = next(v for v in accesses.spatial if v is accesses.stores[0].indices[at])
+    at = [n for n, index in enumerate(product.fixed[0].indices) if index is product.row]
+    tiles = [v for v in accesses.spatial for n in at if v is accesses.stores[0].indices[n]]
+    if channel is None or len(tiles) != 1:
+        raise DoesNotFitError("the operand is not one of tiles with their channels side by side")
+    (tile,) = tiles
     sch.compute_at(first, band, preserve_unit_loops=True)
     loops = loops_by_iterator(sch, first, 1)
     places = [loops[var] for var in without(accesses.spatial, tile, channel)]
