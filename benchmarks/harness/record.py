@@ -5,12 +5,9 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Final
+from typing import Any
 
-from benchmarks.harness.timing import Sample
-
-LEAST_QUIET: Final = 5
-"""Rounds that are enough for a median."""
+from benchmarks.harness.timing import LEAST_QUIET, Sample, quiet_rounds
 
 
 @dataclass
@@ -60,42 +57,28 @@ class Record:
     @property
     def seconds(self) -> float | None:
         """Of one run of ours: the median, in the time that `ratios` compares."""
-        return statistics.median(self._compared(self.counted()[0])) if self.ours else None
+        return statistics.median(self._compared(self.ours)) if self.ours else None
 
     @property
     def their_seconds(self) -> float | None:
         """Of one run of the peer."""
-        return statistics.median(self._compared(self.counted()[1])) if self.theirs else None
+        return statistics.median(self._compared(self.theirs)) if self.theirs else None
 
     @property
     def ratios(self) -> list[float]:
         """The peer's time over ours, round by round.
 
         On one thread it is time of the processor, which does not count what other processes take;
-        on more threads it is time of the clock, of the rounds that were not disturbed.
+        on more threads it is time of the clock.
         """
-        ours, theirs = self.counted()
-        return ratios(self._compared(ours), self._compared(theirs))
-
-    def counted(self) -> tuple[list[Sample], list[Sample]]:
-        """The samples that count: all, or those that were not disturbed, if there are enough."""
-        quiet = self.quiet_rounds()
-        if self.threads == 1 or len(quiet) < LEAST_QUIET:
-            return self.ours, self.theirs
-        return [self.ours[i] for i in quiet], [self.theirs[i] for i in quiet if self.theirs]
-
-    def quiet_rounds(self) -> list[int]:
-        """Rounds in which other programs left both sides their processors."""
-        return [
-            position
-            for position, ours in enumerate(self.ours)
-            if not ours.disturbed and not (self.theirs and self.theirs[position].disturbed)
-        ]
+        return ratios(self._compared(self.ours), self._compared(self.theirs))
 
     @property
     def disturbed(self) -> bool:
-        """Whether a time of the clock is reported of a machine that was busy otherwise."""
-        return self.threads > 1 and bool(self.ours) and len(self.quiet_rounds()) < LEAST_QUIET
+        """Whether other programs left too few rounds in peace, so that all were kept."""
+        sides = [self.ours, self.theirs] if self.theirs else [self.ours]
+        quiet = len(quiet_rounds(sides, self.threads))
+        return quiet < min(LEAST_QUIET, len(self.ours))
 
     @property
     def wall_ratios(self) -> list[float]:

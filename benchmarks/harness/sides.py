@@ -17,7 +17,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from benchmarks.harness.timing import Sample, batch, cpu_clock, in_turns, pace_of
+from benchmarks.harness.timing import Sample, batch, in_turns, pace_of
 from benchmarks.suite.work import Call
 
 ANSWERS: Final = "TILEWRIGHT_BENCH_ANSWERS"
@@ -127,5 +127,5 @@ def serve(readiness: Readiness, call: Call | None, threads: int) -> None:
         if call is None:
             return
         for line in sys.stdin:
-            sample = batch(call, int(line), cpu_clock(threads))
+            sample = batch(call, int(line), threads)
             print(json.dumps(sample), file=answers, flush=True)

@@ -54,7 +54,7 @@ def measured(record: Record, peaks: Peaks | None) -> dict[str, str]:
     cells = dict.fromkeys(MEASURED, "")
     cells["ours"] = duration(record.seconds)
     cells["peer's"] = duration(record.their_seconds)
-    cells["rounds"] = str(len(record.counted()[0]) or "")
+    cells["rounds"] = str(len(record.ours) or "")
     cells["speed"] = speed(record)
     cells["share"] = share(record, peaks)
     if record.ratio is not None:

@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Final, NamedTuple, TypeAlias
 
+from benchmarks.harness.contention import probe_of
 from benchmarks.suite.work import Call
 
 Clock: TypeAlias = Callable[[], int]
@@ -23,6 +24,10 @@ VERY_LONG: Final = 0.2
 """Seconds of a call that is not warmed up."""
 DISTURBED: Final = 0.02
 """The share of the time without a processor from which on a sample is disturbed."""
+SHARED: Final = 1.2
+"""A loop of arithmetic that takes so many times its least time shares the core with another."""
+LEAST_QUIET: Final = 5
+"""Rounds that are enough for a median."""
 SLICE: Final = 0.002
 """Seconds of sleep between two looks at whether other threads still run."""
 
@@ -34,11 +39,16 @@ class Sample(NamedTuple):
     cpu: float
     delay: float = 0.0
     """For which threads of this process waited for a processor."""
+    probe: float = 0.0
+    """What a fixed loop of arithmetic took before the batch or after it, at most."""
 
-    @property
-    def disturbed(self) -> bool:
-        """Whether other programs took so much that the clock says little."""
-        return self.delay > DISTURBED * self.wall
+    def disturbed(self, threads: int, least_probe: float) -> bool:
+        """Whether other programs took so much that the times say little.
+
+        On one thread they are times of the processor: waiting for it does not count.
+        """
+        waited = threads > 1 and self.delay > DISTURBED * self.wall
+        return waited or self.probe > SHARED * least_probe
 
 
 def cpu_clock(threads: int) -> Clock:
@@ -46,9 +56,12 @@ def cpu_clock(threads: int) -> Clock:
     return time.thread_time_ns if threads == 1 else time.process_time_ns
 
 
-def batch(call: Call, number: int, clock: Clock) -> Sample:
-    """`number` calls."""
+def batch(call: Call, number: int, threads: int) -> Sample:
+    """`number` calls, on so many threads."""
     repeats = itertools.repeat(None, number)
+    clock = cpu_clock(threads)
+    probe = probe_of(threads)
+    before = probe()
     delay = run_delay()
     cpu = clock()
     wall = time.perf_counter_ns()
@@ -57,7 +70,8 @@ def batch(call: Call, number: int, clock: Clock) -> Sample:
     wall = time.perf_counter_ns() - wall
     cpu = clock() - cpu
     delay = run_delay() - delay
-    return Sample(wall / number * 1e-9, cpu / number * 1e-9, delay / number * 1e-9)
+    slowest = max(before, probe())
+    return Sample(wall / number * 1e-9, cpu / number * 1e-9, delay / number * 1e-9, slowest)
 
 
 def run_delay() -> int:
@@ -83,7 +97,7 @@ class Pace(NamedTuple):
 
 def find_pace(call: Call, batch_seconds: float) -> Pace:
     """So many calls that they take at least `batch_seconds`."""
-    return pace_of(lambda number: batch(call, number, time.thread_time_ns), batch_seconds)
+    return pace_of(lambda number: batch(call, number, 1), batch_seconds)
 
 
 def pace_of(run: Run, batch_seconds: float) -> Pace:
@@ -115,14 +129,13 @@ def interleave(
             that other programs disturb are kept but do not count, up to three times `rounds`.
         batch_seconds: what a batch of calls takes at least; short ones are repeated.
     """
-    clock = cpu_clock(threads)
     paces = [find_pace(call, batch_seconds) for call in calls]
-    runs = [partial(_run, call, clock) for call in calls]
+    runs = [partial(_run, call, threads) for call in calls]
     return in_turns(runs, paces, rounds, threads, limit, least)
 
 
-def _run(call: Call, clock: Clock, number: int) -> Sample:
-    return batch(call, number, clock)
+def _run(call: Call, threads: int, number: int) -> Sample:
+    return batch(call, number, threads)
 
 
 def in_turns(
@@ -137,9 +150,8 @@ def in_turns(
     samples: list[list[Sample]] = [[] for _ in runs]
     start = time.perf_counter()
     with no_collection():
-        counted = 0
-        for completed in range(rounds if threads == 1 else 3 * rounds):
-            if counted == rounds:
+        for completed in range(3 * rounds):
+            if len(quiet_rounds(samples, threads)) >= rounds:
                 break
             elapsed = time.perf_counter() - start
             if completed >= least and elapsed / completed * (completed + 1) > limit:
@@ -154,8 +166,20 @@ def in_turns(
                 if pace.number > 1 or (threads > 1 and pace.seconds < VERY_LONG):
                     run(1)
                 samples[side].append(run(pace.number))
-            counted += threads == 1 or not any(side[-1].disturbed for side in samples)
-    return samples
+    quiet = quiet_rounds(samples, threads)
+    if len(quiet) < min(rounds, LEAST_QUIET):
+        return samples
+    return [[side[position] for position in quiet] for side in samples]
+
+
+def quiet_rounds(samples: Sequence[Sequence[Sample]], threads: int) -> list[int]:
+    """The rounds in which other programs left all sides their processors."""
+    least = min((sample.probe for side in samples for sample in side), default=0.0)
+    return [
+        position
+        for position, sides in enumerate(zip(*samples, strict=True))
+        if not any(sample.disturbed(threads, least) for sample in sides)
+    ]
 
 
 def wait_for_other_threads(limit: float = 0.05) -> None:

@@ -270,21 +270,32 @@ def array_sizes(capacity: dict[str, int]) -> dict[str, int]:
 
 def _best_rate(kernel: Kernel, size: int, threads: int, clock: Clock) -> float:
     """Passes over the memory per second, of all threads together: the best of some samples."""
-    # Written, as pages of new memory are all the same page until then.
-    arrays = [np.empty(size + 64, "uint8") for _ in range(threads)]
-    for array in arrays:
-        array.fill(0)
-    addresses = [array.ctypes.data + -array.ctypes.data % 64 for array in arrays]
+    spans = spans_of(kernel, size, threads, clock)
 
     def rate(repeat: int) -> float:
-        spans = _together([partial(_timed, kernel, a, size, repeat, clock) for a in addresses])
-        return sum(repeat / max(span, 1e-9) for span in spans)
+        return sum(repeat / max(span, 1e-9) for span in spans(repeat))
 
     repeat = 1
     while repeat * threads / (found := rate(repeat)) < SECONDS:
         repeat = max(repeat + 1, int(min(1.5 * SECONDS * found / threads, 100 * repeat)))
     samples = SAMPLES if repeat > 1 else SAMPLES // 4
     return max(rate(repeat) for _ in range(samples))
+
+
+def spans_of(kernel: Kernel, size: int, threads: int, clock: Clock) -> Callable[[int], list[float]]:
+    """A function of a number of passes: the seconds that they take on each of so many threads."""
+    # Written, as pages of new memory are all the same page until then.
+    arrays = [np.empty(size + 64, "uint8") for _ in range(threads)]
+    for array in arrays:
+        array.fill(0)
+    aligned = [array[-array.ctypes.data % 64 :] for array in arrays]
+
+    def spans(repeat: int) -> list[float]:
+        return _together(
+            [partial(_timed, kernel, a.ctypes.data, size, repeat, clock) for a in aligned]
+        )
+
+    return spans
 
 
 def _timed(kernel: Kernel, address: int, size: int, repeat: int, clock: Clock) -> float:

@@ -48,26 +48,16 @@ def test_without_the_peer_nobody_knows_and_without_a_result_of_ours_the_aim_is_m
     assert record([], [], aim=2.0).reached is False
 
 
-def with_delays(ours, theirs):
-    return Record(
-        "family", "work", "hand", "numpy", 2,
-        ours=[Sample(1.0, 1.0, delay) for delay in ours],
-        theirs=[Sample(2.0 + i, 2.0, delay) for i, delay in enumerate(theirs)],
-    )  # fmt: skip
+def with_delays(*delays):
+    samples = [Sample(1.0, 1.0, delay) for delay in delays]
+    return Record("family", "work", "hand", "numpy", 2, ours=samples, theirs=samples, aim=1.0)
 
 
-def test_on_more_threads_disturbed_rounds_do_not_count():
-    quiet = with_delays([0, 0.5, 0, 0, 0, 0, 0], [0, 0, 0, 0.5, 0, 0, 0])
-    assert quiet.quiet_rounds() == [0, 2, 4, 5, 6]
-    assert quiet.ratios == [2.0, 4.0, 6.0, 7.0, 8.0]
-    assert quiet.their_seconds == 6.0
-    assert not quiet.disturbed
-
-
-def test_without_enough_quiet_rounds_all_count_and_the_record_says_so():
-    busy = with_delays([0.5] * 7, [0] * 7)
+def test_a_record_of_too_few_quiet_rounds_says_so():
+    assert not with_delays(0, 0, 0, 0, 0).disturbed
+    assert not with_delays(0, 0).disturbed
+    busy = with_delays(0.5, 0.5, 0.5, 0.5, 0, 0, 0)
     assert busy.disturbed
-    busy.aim = 1.0
     assert busy.reached is None
     assert len(busy.ratios) == 7
     assert not Record("f", "w", "hand", "numpy", 1, ours=[Sample(1.0, 1.0, 0.5)]).disturbed

@@ -39,7 +39,7 @@ def test_only_the_side_that_is_timed_runs():
         assert other.run(3).wall >= 0.001
         assert [state_of(side) for side in (one, other)] == ["T", "T"]
         samples = measure_sides([one, other], 2, 1, 1e-4, 1.0)
-        assert [len(side) for side in samples] == [2, 2]
+        assert 2 <= len(samples[0]) == len(samples[1]) <= 6  # more where others disturb
     assert one.process.returncode is not None
 
 

@@ -2,14 +2,20 @@
 
 import time
 
+import pytest
+from benchmarks.harness.contention import probe_of
 from benchmarks.harness.timing import batch, find_pace, interleave
 
 from benchmarks.harness import timing
+from tilewright.runtime.peaks import multiply_add
+from tilewright.target import Target
+
+QUIET = timing.Sample(1.0, 1.0)
 
 
 def test_a_batch_is_so_many_calls():
     calls = []
-    sample = batch(lambda: calls.append(1), 7, time.thread_time_ns)
+    sample = batch(lambda: calls.append(1), 7, 1)
     assert len(calls) == 7
     assert sample.wall > 0
 
@@ -22,7 +28,7 @@ def test_short_calls_are_repeated_until_a_batch_is_long_enough():
 
 def test_both_sides_take_turns_and_each_goes_first_in_every_other_round(monkeypatch):
     order = []
-    monkeypatch.setattr(timing, "batch", lambda call, number, clock: call())
+    monkeypatch.setattr(timing, "batch", lambda call, number, threads: call() or QUIET)
     monkeypatch.setattr(timing, "find_pace", lambda call, seconds: timing.Pace(1, 1.0))
     samples = interleave([lambda: order.append("a"), lambda: order.append("b")], rounds=4)
     assert "".join(order) == "abbaabba"
@@ -35,21 +41,48 @@ def test_rounds_end_at_the_limit_but_not_before_the_least_number():
     assert 3 <= len(interleave(slow, 1000, batch_seconds=1e-4, limit=0.05)[1]) < 100
 
 
-def test_disturbed_rounds_are_repeated_but_not_forever(monkeypatch):
-    delays = iter([0.5, 0.0, 0.0, 0.5, 0.0, 0.0, 0.0, 0.0])
-    monkeypatch.setattr(timing, "batch", lambda *_: timing.Sample(1.0, 1.0, next(delays)))
+def sampled(monkeypatch, samples, rounds, threads):
+    """What `interleave` returns of two calls whose samples are given in the order of the calls."""
+    samples = iter(samples)
+    monkeypatch.setattr(timing, "batch", lambda *_: next(samples))
     monkeypatch.setattr(timing, "find_pace", lambda call, seconds: timing.Pace(1, 1.0))
-    calls = [lambda: None, lambda: None]
-    assert len(interleave(calls, rounds=2, threads=2)[0]) == 4
-    monkeypatch.setattr(timing, "batch", lambda *_: timing.Sample(1.0, 1.0, 0.5))
-    assert len(interleave(calls, rounds=2, threads=2)[0]) == 6
-    assert len(interleave(calls, rounds=2, threads=1)[0]) == 2
+    return interleave([lambda: None, lambda: None], rounds, threads)
+
+
+@pytest.mark.parametrize(("threads", "disturbed"), [
+    (2, timing.Sample(9.0, 9.0, delay=0.5, probe=1.0)),
+    (2, timing.Sample(9.0, 9.0, probe=2.0)),
+    (1, timing.Sample(9.0, 9.0, probe=2.0)),
+])  # fmt: skip
+def test_disturbed_rounds_are_repeated_and_left_out(monkeypatch, threads, disturbed):
+    quiet = timing.Sample(1.0, 1.0, probe=1.1), timing.Sample(1.0, 1.0, probe=1.0)
+    rounds = [quiet, (disturbed, quiet[0]), (quiet[0], disturbed), *[quiet] * 5]
+    samples = sampled(monkeypatch, [side for pair in rounds for side in pair], 6, threads)
+    assert [len(side) for side in samples] == [6, 6]
+    assert disturbed not in samples[0] + samples[1]
+
+
+def test_disturbed_rounds_are_not_repeated_forever_and_stay_if_there_are_no_others(monkeypatch):
+    waited = timing.Sample(1.0, 1.0, delay=0.5)
+    assert len(sampled(monkeypatch, [waited] * 100, 2, threads=2)[0]) == 6
+    # On one thread the time is that of the processor.
+    assert len(sampled(monkeypatch, [waited] * 100, 2, threads=1)[0]) == 2
+    # A core that is always shared has no quiet time to compare with.
+    shared = timing.Sample(1.0, 1.0, probe=2.0)
+    assert len(sampled(monkeypatch, [shared] * 100, 2, threads=1)[0]) == 2
 
 
 def test_a_thread_that_waits_for_the_processor_is_seen():
     assert timing.run_delay() >= 0
-    assert timing.Sample(1.0, 1.0, 0.05).disturbed
-    assert not timing.Sample(1.0, 1.0, 0.001).disturbed
+    assert timing.Sample(1.0, 1.0, 0.05).disturbed(2, 0.0)
+    assert not timing.Sample(1.0, 1.0, 0.05).disturbed(1, 0.0)
+    assert not timing.Sample(1.0, 1.0, 0.001).disturbed(2, 0.0)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_loop_of_arithmetic_takes_time_where_the_processor_has_the_instruction(threads):
+    has_it = multiply_add("float32", Target("llvm")) is not None
+    assert (probe_of(threads)() > 0) == has_it
 
 
 def test_other_threads_are_waited_for_but_not_forever():
