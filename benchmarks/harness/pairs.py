@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.harness import threads, tvm_peer
+from benchmarks.harness import contention, threads, tvm_peer
 from benchmarks.harness.child import ONE_THREAD, Request, empty_record
 from benchmarks.harness.record import Record
 from benchmarks.harness.registry import Entry
@@ -79,6 +79,7 @@ def environment(thread_count: int) -> dict[str, str]:
     return {
         **os.environ,
         **threads.environment(thread_count),
+        **contention.environment(thread_count),
         "PYTHONPATH": os.pathsep.join(path for path in paths if path),
     }
 

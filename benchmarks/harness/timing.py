@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Final, NamedTuple, TypeAlias
 
-from benchmarks.harness.contention import probe_of
+from benchmarks.harness.contention import least_known, probe_of
 from benchmarks.suite.work import Call
 
 Clock: TypeAlias = Callable[[], int]
@@ -175,6 +175,7 @@ def in_turns(
 def quiet_rounds(samples: Sequence[Sequence[Sample]], threads: int) -> list[int]:
     """The rounds in which other programs left all sides their processors."""
     least = min((sample.probe for side in samples for sample in side), default=0.0)
+    least = min(least, least_known(threads))
     return [
         position
         for position, sides in enumerate(zip(*samples, strict=True))

@@ -26,7 +26,7 @@ def small():
 def test_a_model_beside_onnxruntime(tmp_path, form, products):
     path = write(Model("small", small), form, tmp_path)
     figures = child.measuring(path, "2", "1", products)
-    assert len(figures["ours"]) == len(figures["theirs"]) == 2
+    assert 2 <= len(figures["ours"]) == len(figures["theirs"]) <= 6
     assert path.with_suffix(".so").is_file()
     if form == "QDQ":
         assert steps_of(path)[0] > 0

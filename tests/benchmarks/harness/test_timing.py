@@ -6,7 +6,7 @@ import pytest
 from benchmarks.harness.contention import probe_of
 from benchmarks.harness.timing import batch, find_pace, interleave
 
-from benchmarks.harness import timing
+from benchmarks.harness import contention, timing
 from tilewright.runtime.peaks import multiply_add
 from tilewright.target import Target
 
@@ -44,6 +44,7 @@ def test_rounds_end_at_the_limit_but_not_before_the_least_number():
 def sampled(monkeypatch, samples, rounds, threads):
     """What `interleave` returns of two calls whose samples are given in the order of the calls."""
     samples = iter(samples)
+    monkeypatch.setattr(contention, "_least", {})
     monkeypatch.setattr(timing, "batch", lambda *_: next(samples))
     monkeypatch.setattr(timing, "find_pace", lambda call, seconds: timing.Pace(1, 1.0))
     return interleave([lambda: None, lambda: None], rounds, threads)
@@ -70,6 +71,23 @@ def test_disturbed_rounds_are_not_repeated_forever_and_stay_if_there_are_no_othe
     # A core that is always shared has no quiet time to compare with.
     shared = timing.Sample(1.0, 1.0, probe=2.0)
     assert len(sampled(monkeypatch, [shared] * 100, 2, threads=1)[0]) == 2
+
+
+def test_a_core_that_is_shared_all_the_time_is_seen_if_the_process_before_saw_it_alone(monkeypatch):
+    monkeypatch.setenv(contention.VARIABLE, "1.0")
+    shared = timing.Sample(1.0, 1.0, probe=2.0)
+    assert len(sampled(monkeypatch, [shared] * 100, 2, threads=1)[0]) == 6
+    assert timing.quiet_rounds([[shared]], 1) == []
+
+
+def test_a_process_tells_the_next_one_the_least_time_it_saw(monkeypatch):
+    monkeypatch.setattr(contention, "_least", {})
+    monkeypatch.setattr(contention, "LOOKING", 0.01)
+    monkeypatch.setenv(contention.VARIABLE, "1e-9")
+    assert contention.environment(1) == {contention.VARIABLE: "1e-09"}
+    monkeypatch.delenv(contention.VARIABLE)
+    monkeypatch.setattr(contention, "_least", {})
+    assert 0 <= float(contention.environment(1)[contention.VARIABLE]) < float("inf")
 
 
 def test_a_thread_that_waits_for_the_processor_is_seen():
