@@ -26,7 +26,7 @@ def test_a_model_beside_a_peer(tmp_path):
     record = Record.from_dictionary(json.loads((tmp_path / "record.json").read_text()))
     assert not record.problem
     assert record.error < 1e-4
-    assert len(record.ours) == len(record.theirs) == 3
+    assert 3 <= len(record.ours) == len(record.theirs) <= 9
 
 
 def test_a_wrong_result_is_not_timed(monkeypatch):

@@ -62,7 +62,7 @@ def measured(the_work, peer="numpy", schedule="hand", threads=1):
 def test_both_sides_are_timed(schedule):
     record = measured(work(), schedule=schedule)
     assert record.problem == ""
-    assert len(record.ours) == len(record.theirs) == 3
+    assert 3 <= len(record.ours) == len(record.theirs) <= 9
     assert record.error < 1e-6
 
 
@@ -84,7 +84,7 @@ def test_a_program_that_does_not_compile_is_said():
 def test_ours_is_timed_alone_without_the_peer():
     record = measured(work(), "missing")
     assert record.problem == "peer is not installed"
-    assert len(record.ours) == 3
+    assert 3 <= len(record.ours) <= 9
     assert record.theirs == []
 
 
