@@ -30,6 +30,7 @@ def zero() -> Pass:
             transform.FoldRequantization(),  # when scales are constants
             transform.ChannelsLast(),  # when weights are constants, which cost nothing to move
             transform.PatchConv2DToMatmul(),  # of those without channels last
+            transform.PointwiseConv2DToMatmul(),  # of those with channels last
             transform.WinogradConv2D(),  # of those with channels last, and constant weights
             transform.DeadCodeElimination(),  # a user that does nothing still keeps kernels apart
             # From operators to kernels.

@@ -52,6 +52,7 @@ from tilewright.relax.transform.model_params import (
 )
 from tilewright.relax.transform.pack_constants import PackConstants
 from tilewright.relax.transform.patches import PatchConv2DToMatmul
+from tilewright.relax.transform.pointwise import PointwiseConv2DToMatmul
 from tilewright.relax.transform.precision import FastMathTransform, ToMixedPrecision
 from tilewright.relax.transform.private_functions import InlinePrivateFunctions
 from tilewright.relax.transform.private_signatures import (
