@@ -22,13 +22,14 @@ from tilewright.schedule_rules.windows import (
 from tilewright.tir.analysis.pattern_kind import is_padded
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
 from tilewright.tir.stmt import BufferStore
-from tilewright.tir.transform.machine import ADD_LATENCY, Machine
+from tilewright.tir.transform.machine import Machine
 
-MOST_UNROLLED: Final = 128
+MOST_UNROLLED: Final = 256
 """Maximum number of vectors that are written one after the other."""
 
-MOST_PIXELS: Final = 16
-"""Maximum number of pixels of a tile."""
+MOST_PIXELS: Final = 4
+"""Maximum number of pixels of a tile. Each element of all windows of a tile is a stream along the
+channels, and hardware asks ahead for few of them."""
 
 NARROWEST_MASKED: Final = 32
 """Bits of the narrowest elements of which vectors are loaded under a condition for free."""
@@ -123,7 +124,7 @@ def _tile(
     channels = accesses.extents[window.channel]
     lanes = lanes_for(channels, lanes)
     count = _pixels(accesses.extents[window.pixel], machine)
-    counts = [n for n in (1, 2, 4, 8, 16) if n <= 2 * count]
+    counts = [n for n in (1, 2, 3, 4, 8) if n <= 2 * count]
     tile, pixel = sch.split(nest.loops[window.pixel], [None, choose(sch, counts, count)])
     vector, lane = sch.split(nest.loops[window.channel], [None, lanes])
     sch.reorder(*others, tile, vector, *reduced, pixel, lane)
@@ -141,17 +142,13 @@ def _tile(
 def _pixels(extent: int | None, machine: Machine) -> int:
     """How many pixels of a row are computed at once.
 
-    A step loads a weight, and an element for each pixel, two in a cycle; the results of the step
-    before must be there.
+    A step loads a weight, and an element for each pixel, two in a cycle. The next vector of
+    channels need not wait for the results.
     """
     most = min(MOST_PIXELS, max(1, machine.vector_registers - OPERANDS))
     if extent is None:
-        return most // 2
-
-    def cycles(count: int) -> float:
-        return -(-extent // count) * max((count + 1) / 2, ADD_LATENCY)
-
-    return min(range(1, min(most, extent) + 1), key=lambda count: (cycles(count), count))
+        return most
+    return min(range(1, min(most, extent) + 1), key=lambda n: (-(-extent // n) * (n + 1), n))
 
 
 def _unrolled(
