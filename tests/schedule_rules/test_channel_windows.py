@@ -42,7 +42,7 @@ def test_pixels_share_weights_while_the_window_is_unrolled(size, step, machine):
     assert (PARALLEL in kinds_of(sch)) == (machine is TWO_CORES)
 
 
-@pytest.mark.parametrize(("size", "pixels"), [(2, 2), (8, 4), (9, 3), (14, 3), (15, 4)])
+@pytest.mark.parametrize(("size", "pixels"), [(2, 2), (8, 4), (9, 3), (14, 3), (16, 4)])
 def test_a_few_pixels_share_weights_with_a_short_rest(size, pixels):
     sch = scheduled(of_channels(4, size, 3, 1, 1))
     assert loops_of(sch, "depthwise_conv2d_nhwc")[-2][1] == pixels
