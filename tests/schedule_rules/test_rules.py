@@ -92,6 +92,14 @@ def test_panels_of_a_constant_are_asked_for_ahead_if_few_rows_use_them(rows, ahe
     assert any("software_prefetch" in found for found in annotations) == ahead
 
 
+@pytest.mark.parametrize(("rows", "width"), [(2, 4), (3, 4), (16, 16)])
+def test_panels_that_few_rows_read_once_are_streams_of_vectors(rows, width):
+    machine = LARGE._replace(own_cache=1 << 13)
+    sch = scheduled(matmul(rows, 64, 64).with_attr(CONSTANT_PARAMS, [1]), machine)
+    panels = sch.get(sch.get_block("B_global")).writes[0].buffer
+    assert [int(n) for n in panels.shape] == [64 // width, 64, width]
+
+
 def test_columns_from_far_away_are_asked_for_ahead():
     machine = LARGE._replace(own_cache=1 << 14)
     sch = scheduled(matmul(3, 512, 32), machine)

@@ -110,8 +110,8 @@ def _dot_product_plans(
             form, (form.column,), machine, outer, packed=True, transposed=transposed, dot=dot
         )
         free = form.moving[0].buffer.data in constants
-        is_worth_packing = plan.reuse >= (LEAST_REUSE if free else ENOUGH_REUSE)
-        if plan.may_pack() and is_worth_packing and plan.width_of_all >= plan.lanes:
+        is_worth_packing = free or plan.reuse >= ENOUGH_REUSE
+        if plan.may_pack(free) and is_worth_packing and plan.width_of_all >= plan.lanes:
             plans.append(plan)
     return plans
 
@@ -135,11 +135,11 @@ def _plans_along_columns(plain: Plan, constants: frozenset[Var]) -> list[Plan]:
     merged, forms = found.mergeable(), []
     if len(merged) > 1 and found.fills_vectors(merged, plain.lanes):
         forms.append(Plan(found, merged, machine, outer, packed=False))
-    if not found.is_contiguous(single) and plain.reuse < LEAST_REUSE:
+    free = found.moving[0].buffer.data in constants
+    if not found.is_contiguous(single) and not (free or plain.reuse >= LEAST_REUSE):
         return forms
-    if plain.may_pack():
-        free = found.moving[0].buffer.data in constants
-        is_worth_packing = plain.reuse >= (LEAST_REUSE if free else ENOUGH_REUSE)
+    if plain.may_pack(free):
+        is_worth_packing = free or plain.reuse >= ENOUGH_REUSE
         if len(merged) > 1 and is_worth_packing and plain.leaves_lanes_empty():
             forms.append(Plan(found, merged, machine, outer, packed=True))
         if not found.is_contiguous(single) or (

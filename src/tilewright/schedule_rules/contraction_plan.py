@@ -212,11 +212,15 @@ class Plan:
         """Whether what is read of the operand with columns does not stay in the cache."""
         return self.depth * self.width_of_all * self.itemsize > self.machine.own_cache // 2
 
-    def may_pack(self) -> bool:
-        """Whether each element of the one operand with columns is used for several rows."""
+    def may_pack(self, free: bool = False) -> bool:
+        """Whether each element of the one operand with columns is used for several rows.
+
+        Args:
+            free: whether it is packed when the program is compiled.
+        """
         moving = self.found.moving
         is_reused = len(moving) == 1 and not moving[0].mentions(self.found.row)
-        return is_reused and self.reuse >= LEAST_REUSE
+        return is_reused and (free or self.reuse >= LEAST_REUSE)
 
     def scatters_rows(self) -> bool:
         """Whether each step of the sum reads rows from another place, with no neighbours there.

@@ -231,6 +231,10 @@ class _Steps:
         is_seldom = plan.reuse <= MOST_TILES_AHEAD * plan.tile.rows
         return is_constant and is_seldom and size > plan.machine.own_cache
 
+    def _reads_panels_once(self) -> bool:
+        """Whether panels come from memory for a single tile of rows."""
+        return self.plan.rows <= self.plan.tile.rows and self._fetches_panels()
+
     def _streams_panels(self) -> bool:
         """Whether the next panel is fetched while several tiles of rows use one, in parts.
 
@@ -251,7 +255,7 @@ class _Steps:
             panels: the packed operand.
         """
         plan, accesses = self.plan, self.plan.found.accesses
-        if not steps or not self._fetches_panels():
+        if not steps or not self._fetches_panels() or self._reads_panels_once():
             return
         if self._streams_panels():
             self.sch.annotate(
@@ -271,10 +275,15 @@ class _Steps:
         """Copy the panels of the operand that an iteration of `place` uses, side by side: panels
         one after the other, in each the steps of the sum, in each of these columns.
 
+        Panels that are read once are vectors wide, so that those of a tile are several streams:
+        hardware asks ahead for each of them.
+
         Returns:
             The panels.
         """
-        plan, sch, width, dot = self.plan, self.sch, self.tile.width, self.plan.dot
+        plan, sch, dot = self.plan, self.sch, self.plan.dot
+        vectors = 1 if self._reads_panels_once() else self.tile.vectors
+        width = vectors * self.tile.lanes
         (operand,) = plan.found.moving
         iterators = self._iterators
         columns = positions_of(plan.columns, iterators)
@@ -289,7 +298,6 @@ class _Steps:
             steps = [values[n] // size for n, size in zip(inner, sizes, strict=True)]
             (grouped,) = positions_of([dot.step], iterators)
             vector, lane = flat // self.tile.lanes, flat % self.tile.lanes
-            vectors = self.tile.vectors
             place = (vector % vectors, lane, values[grouped] % dot.size)
             return (vector // vectors, *steps, *place)
 
