@@ -150,3 +150,13 @@ def test_arrays_can_be_kept_elsewhere():
     assert back.fields[1].data is constant.data
     with pytest.raises(ArgumentValueError, match="not a program in JSON"):
         from_json(form, [])
+
+
+def test_equal_integers_are_one_node_each_with_its_class_checked():
+    one = {"IntImm": {"dtype": "int32", "value": 1}}
+    wide = {"IntImm": {"dtype": "int64", "value": 1}}
+    first, second, third = from_json([one, one, wide])
+    assert first is second
+    assert (first.dtype, third.dtype) == ("int32", "int64")
+    with pytest.raises(ArgumentError, match="value"):
+        from_json([one, {"IntImm": {"dtype": "int32", "value": 1.0}}])

@@ -37,6 +37,7 @@ its slots, so methods of nodes must not use ``super()`` without arguments.
 from __future__ import annotations
 
 import enum
+import functools
 import os
 import re
 import sys
@@ -255,12 +256,20 @@ def node_of_fields(cls: type[Node], values: Mapping[str, Any]) -> Any:
     Raises:
         ArgumentError: if a field is of another class than it has to be.
     """
-    for field in cls.__node_fields__:
-        if field.name in values:
-            _check_class(cls.__name__, field, values[field.name])
+    checked = _checked_fields(cls)
+    for name, value in values.items():
+        if name in checked:
+            _check_class(cls.__name__, checked[name], value)
     if cls.__from_fields__:
         return getattr(cls, cls.__from_fields__)(*(values[f.name] for f in cls.__node_fields__))
     return cls(**values)
+
+
+@functools.cache
+def _checked_fields(cls: type[Node]) -> Mapping[str, Field]:
+    """The fields of which the class says more than the constructor checks."""
+    fields = (f for f in cls.__node_fields__ if f.plain or not (f.kind is None or f.optional))
+    return {field.name: field for field in fields}
 
 
 def _check_class(owner: str, field: Field, value: object) -> None:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import base64
 import enum
+import functools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from tilewright.error import ArgumentError, ArgumentValueError, TVMError
@@ -26,7 +27,12 @@ from tilewright.providers import provider
 from tilewright.tir.expr import IterType
 from tilewright.tir.stmt import BlockKey, ForKind
 
-_ENUMS: Final[dict[str, type[enum.Enum]]] = {"ForKind": ForKind, "IterType": IterType}
+_LITERALS: Final[dict[str, Callable[[Any], Any]]] = {
+    "DType": DType,
+    "ForKind": ForKind.__getitem__,
+    "IterType": IterType.__getitem__,
+}
+"""How fields are read, by annotation."""
 _CONSTANTS: Final = (IntImm, FloatImm, StringImm)  # shorter than a reference
 _MODULE: Final = "IRModule"
 _MALFORMED: Final = (
@@ -68,11 +74,24 @@ def from_json(form: Any, arrays: Sequence[Any] = ()) -> Any:
         raise ArgumentValueError(f"this is not a program in JSON: {error}") from None
 
 
-def _fields(cls: type[Node]) -> Iterator[Field]:
-    """The arguments of the constructor that are kept."""
-    for field in cls.__node_fields__:
-        if field.role is not Role.DERIVED and field.name != "span":
-            yield field
+@functools.cache
+def _fields(cls: type[Node]) -> Mapping[str, Field]:
+    """The arguments of the constructor that are kept, by name."""
+    fields = (f for f in cls.__node_fields__ if f.role is not Role.DERIVED and f.name != "span")
+    return {field.name: field for field in fields}
+
+
+@functools.cache
+def _required(cls: type[Node]) -> tuple[str, ...]:
+    """The names of those that have no default."""
+    return tuple(name for name, field in _fields(cls).items() if field.default is MISSING)
+
+
+@functools.cache
+def _literals(cls: type[Node]) -> Mapping[str, Callable[[Any], Any]]:
+    """How those are read that are plain strings, and not forms of values of their own."""
+    annotations = {name: annotation_of(cls, name) for name in _fields(cls)}
+    return {name: _LITERALS[text] for name, text in annotations.items() if text in _LITERALS}
 
 
 class _Writer:
@@ -94,8 +113,8 @@ class _Writer:
             seen = self.uses.get(id(value), 0)
             self.uses[id(value)] = seen + 1
             if not seen and isinstance(value, Node) and not isinstance(value, Op):
-                for field in _fields(type(value)):
-                    self.count(getattr(value, field.name))
+                for name in _fields(type(value)):
+                    self.count(getattr(value, name))
         elif isinstance(value, (tuple, list)):
             for item in value:
                 self.count(item)
@@ -156,10 +175,10 @@ class _Writer:
         if self.uses[id(value)] > 1 and not isinstance(value, _CONSTANTS):
             form["#"] = self.numbers[id(value)] = len(self.numbers)
         if isinstance(value, Node):
-            for field in _fields(type(value)):
-                item = getattr(value, field.name)
+            for name, field in _fields(type(value)).items():
+                item = getattr(value, name)
                 if not _is_default(field, item):
-                    form[field.name] = self._field(item)
+                    form[name] = self._field(item)
         return {node_name(type(value)): form}
 
     def _field(self, value: Any) -> Any:
@@ -187,6 +206,7 @@ class _Reader:
     def __init__(self, arrays: Sequence[Any] = ()) -> None:
         self.arrays = arrays
         self.known: dict[int, Any] = {}
+        self._integers: dict[tuple[Any, ...], Any] = {}
 
     def decoded(self, form: Any) -> Any:
         """The value of a form."""
@@ -200,32 +220,33 @@ class _Reader:
         special = _SPECIAL.get(kind)
         if special is not None:
             return special(self, content)
-        return self._node(kind, content)
+        return self._integer(content) if kind == "IntImm" else self._node(kind, content)
+
+    def _integer(self, content: dict[str, Any]) -> Any:
+        """A number, which most nodes are; equal ones are the same node."""
+        key = (content.get("value").__class__, *content.items())  # for Python, 1.0 is 1
+        found = self._integers.get(key)
+        if found is None:
+            found = self._integers[key] = self._node("IntImm", content)
+        return found
 
     def _node(self, kind: str, content: dict[str, Any]) -> Any:
         cls = node_type(kind)
         if cls is None or cls is Op:
             raise ArgumentValueError(f"there is no node class {kind!r}")
-        fields = {field.name: field for field in _fields(cls)}
+        fields, literals = _fields(cls), _literals(cls)
         values: dict[str, Any] = {}
         for name, item in content.items():
-            if name == "#":
-                continue
-            if name not in fields:
+            if name in literals:
+                values[name] = literals[name](item)
+            elif name in fields:
+                values[name] = self.decoded(item)
+            elif name != "#":
                 raise ArgumentValueError(f"{kind} has no field {name!r}")
-            values[name] = self._field(cls, name, item)
-        missing = [n for n, f in fields.items() if f.default is MISSING and n not in values]
+        missing = [name for name in _required(cls) if name not in values]
         if missing:
             raise ArgumentValueError(f"{kind} lacks {', '.join(missing)}")
         return self._remember(content, node_of_fields(cls, values))
-
-    def _field(self, cls: type, name: str, form: Any) -> Any:
-        annotation = annotation_of(cls, name)
-        if annotation == "DType":
-            return DType(form)
-        if annotation in _ENUMS:
-            return _ENUMS[annotation][form]
-        return self.decoded(form)
 
     def _remember(self, content: dict[str, Any], value: Any) -> Any:
         if "#" in content:

@@ -1,11 +1,14 @@
 """Nothing is computed after the arrays that it reads have been written over."""
 
+import sys
+
 import numpy as np
 import pytest
 
 from tilewright import relax
 from tilewright.ir import GlobalVar, IRModule
 from tilewright.relax import transform
+from tilewright.relax.analysis.functions import writing_functions
 from tilewright.relax.dpl import is_op, wildcard
 from tilewright.relax.interpreter import evaluate
 from tilewright.relax.transform.function_pass import WriteEpochs
@@ -210,3 +213,34 @@ def test_what_is_written_over_later_is_nothing_else(change):
     for module in (WrittenLater, change(WrittenLater)):
         for got, wanted in zip(evaluate(module, x), expected, strict=True):
             np.testing.assert_allclose(got, wanted, rtol=1e-5)
+
+
+def test_a_module_is_searched_once_for_functions_that_write(monkeypatch):
+    searched = []
+
+    def counted(module):
+        searched.append(module)
+        return writing_functions(module)
+
+    monkeypatch.setattr(sys.modules[WriteEpochs.__module__], "writing_functions", counted)
+    transform.RewriteDataflowReshape()(chain_of_functions(20))
+    assert len(searched) == 1
+
+
+def chain_of_functions(length):
+    """Functions of which each calls the next one; the last one writes over its argument."""
+    builder = relax.BlockBuilder(InACallee)
+    callee = InACallee.get_global_var("incremented")
+    for number in range(length):
+        x = relax.Var("x", R.Tensor((4,), "float32"))
+        with builder.function(f"step{number}", [x], private=True):
+            builder.emit_func_output(builder.emit(relax.Call(callee, [x])))
+        callee = builder.get().get_global_var(f"step{number}")
+    return builder.get()
+
+
+def test_functions_that_write_are_found_through_all_of_their_callers():
+    module = chain_of_functions(3)
+    names = {name.name_hint for name in writing_functions(module)}
+    assert names >= {"incremented", "step0", "step1", "step2"}
+    assert "increment" not in names

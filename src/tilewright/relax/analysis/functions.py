@@ -1,4 +1,4 @@
-"""Questions about whole functions: purity, recursion, memory, what can be computed beforehand."""
+"""Questions about whole functions: effects, recursion, memory, what can be computed beforehand."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.op import CallEffectKind, Op
+from tilewright.ir.rewrite import walk_once
 from tilewright.providers import provider
 from tilewright.relax.analysis.variables import all_global_vars, free_vars
 from tilewright.relax.expr import Call, ExternFunc, Function, If, Var
@@ -87,6 +88,30 @@ def signatures_of(module: IRModule) -> SignatureOf:
         return FuncStructInfo.opaque_func() if isinstance(function, PrimFunc) else None
 
     return signature
+
+
+def writes_arguments(value: object) -> bool:
+    """Whether `value` is a call that writes its results over arguments."""
+    return isinstance(value, Call) and "inplace_indices" in value.attrs
+
+
+def writing_functions(module: IRModule) -> set[GlobalVar]:
+    """The graph functions that write over arrays, or call one that does."""
+    callers: dict[GlobalVar, set[GlobalVar]] = {}
+    waiting: list[GlobalVar] = []
+    for name, function in module.functions.items():
+        for node in walk_once(function) if isinstance(function, Function) else ():
+            if isinstance(node, Call) and isinstance(node.op, GlobalVar):
+                callers.setdefault(node.op, set()).add(name)
+            elif writes_arguments(node):
+                waiting.append(name)
+    found: set[GlobalVar] = set()
+    while waiting:
+        writer = waiting.pop()
+        if writer not in found:
+            found.add(writer)
+            waiting += callers.get(writer, ())
+    return found
 
 
 def detect_recursion(mod: IRModule) -> list[list[GlobalVar]]:

@@ -12,6 +12,7 @@ from tilewright.ir.pass_context import PassContext
 from tilewright.ir.rewrite import walk_once
 from tilewright.ir.structural import structural_equal
 from tilewright.ir.transform import ModulePass
+from tilewright.relax.analysis.functions import writes_arguments
 from tilewright.relax.expr import (
     Binding,
     BindingBlock,
@@ -35,7 +36,6 @@ from tilewright.relax.transform.function_pass import (
     WriteEpochs,
     is_pure,
     map_functions,
-    writes_arguments,
 )
 from tilewright.relax.transform.scopes import (
     ScopeRewriter,

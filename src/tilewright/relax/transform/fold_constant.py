@@ -9,6 +9,7 @@ from tilewright.ir.expr import Var as ScalarVar
 from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.pass_context import PassContext
 from tilewright.ir.transform import ModulePass
+from tilewright.relax.analysis.functions import writes_arguments
 from tilewright.relax.block_builder import BlockBuilder
 from tilewright.relax.expr import (
     Binding,
@@ -38,7 +39,6 @@ from tilewright.relax.transform.constant_evaluation import (
     is_computable,
     work_of,
 )
-from tilewright.relax.transform.function_pass import writes_arguments
 from tilewright.relax.transform.scopes import Substitution, variables_in, with_bindings, with_blocks
 from tilewright.relax.visitor import bindings_of
 

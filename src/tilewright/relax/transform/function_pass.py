@@ -15,6 +15,7 @@ from tilewright.ir.pass_context import PassContext
 from tilewright.ir.rewrite import walk
 from tilewright.ir.transform import EachFunctionPass, Pass, pass_decorator
 from tilewright.relax.analysis import contains_impure_call
+from tilewright.relax.analysis.functions import writes_arguments, writing_functions
 from tilewright.relax.analysis.variables import definition
 from tilewright.relax.block_builder import BlockBuilder
 from tilewright.relax.expr import (
@@ -37,11 +38,6 @@ def is_pure(value: RelaxExpr, mod: IRModule) -> bool:
     """Whether `value` can be left out where nothing uses it, and computed once for two uses."""
     # An inner function has effects only where it is called.
     return isinstance(value, Function) or not contains_impure_call(value, module=mod)
-
-
-def writes_arguments(value: RelaxExpr) -> bool:
-    """Whether `value` is a call that writes its results over arguments."""
-    return isinstance(value, Call) and "inplace_indices" in value.attrs
 
 
 class WriteEpochs:
@@ -82,26 +78,11 @@ class WriteEpochs:
         return any(isinstance(node, Call) and self._writes(node) for node in walk(value))
 
     def _callee_writes(self, callee: object) -> bool:
-        return isinstance(callee, GlobalVar) and callee.name_hint in self._writing_functions
+        return isinstance(callee, GlobalVar) and callee in self._writing_functions
 
     @cached_property
-    def _writing_functions(self) -> set[str]:
-        """The names of graph functions that write over arrays, or call one that does."""
-        callers: dict[str, set[str]] = {}
-        waiting: list[str] = []
-        for name, function in self._mod.functions.items():
-            for node in walk(function) if isinstance(function, Function) else ():
-                if isinstance(node, Call) and isinstance(node.op, GlobalVar):
-                    callers.setdefault(node.op.name_hint, set()).add(name.name_hint)
-                elif isinstance(node, Call) and writes_arguments(node):
-                    waiting.append(name.name_hint)
-        found: set[str] = set()
-        while waiting:
-            name_of_writer = waiting.pop()
-            if name_of_writer not in found:
-                found.add(name_of_writer)
-                waiting += callers.get(name_of_writer, ())
-        return found
+    def _writing_functions(self) -> set[GlobalVar]:
+        return writing_functions(self._mod)
 
 
 class ModuleMutator(PyExprMutator):
@@ -149,10 +130,11 @@ class ViewMutator(ModuleMutator):
     def __init__(self, mod: IRModule) -> None:
         super().__init__(mod)
         self.keeps = False
+        self._epochs = WriteEpochs(mod)
         self._written: set[Var] = set()
 
     def begin_function(self, function: Function) -> Function:
-        self._written = WriteEpochs(self.mod).written_arrays(function)
+        self._written = self._epochs.written_arrays(function)
         return function
 
     def visit_var_binding_(self, binding: VarBinding) -> None:

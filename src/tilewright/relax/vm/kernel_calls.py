@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Final
 
 from tilewright.arith import Analyzer
@@ -12,8 +13,8 @@ from tilewright.ir.convert import const
 from tilewright.ir.dtype import HANDLE, INT64, DType
 from tilewright.ir.expr import Expr, Var
 from tilewright.ir.module import GlobalVar, IRModule
-from tilewright.ir.rewrite import walk_once
-from tilewright.relax.expr import Call, ExternFunc, Function, RelaxExpr
+from tilewright.relax.analysis.functions import writing_functions
+from tilewright.relax.expr import ExternFunc, Function, RelaxExpr
 from tilewright.relax.vm.placement import DeviceKernels
 from tilewright.relax.vm.signature import Signature, SizeMatch, match_shapes
 from tilewright.relax.vm.steps import (
@@ -61,28 +62,14 @@ class KernelCalls:
         self.kernels: dict[GlobalVar, PrimFunc] = {}
         self.overlapping: set[GlobalVar] = set()
         self.packed = packed
-        self._writing: dict[GlobalVar, bool] = {}
 
     def writes_parameters(self, callee: GlobalVar) -> bool:
         """Whether a graph function may write over arrays that its caller passes."""
-        known = self._writing.get(callee)
-        if known is None:
-            called = {callee: self._calls_of(callee)}
-            names = [callee]
-            for name in names:  # which grows
-                for call in called[name]:
-                    if isinstance(call.op, GlobalVar) and call.op not in called:
-                        called[call.op] = self._calls_of(call.op)
-                        names.append(call.op)
-            known = any("inplace_indices" in c.attrs for calls in called.values() for c in calls)
-            self._writing[callee] = known
-        return known
+        return callee in self._writing
 
-    def _calls_of(self, name: GlobalVar) -> list[Call]:
-        function = self._module.functions.get(name)
-        if function is None:
-            return []
-        return [node for node in walk_once(function) if isinstance(node, Call)]
+    @cached_property
+    def _writing(self) -> set[GlobalVar]:
+        return writing_functions(self._module)
 
     def signature(self, callee: GlobalVar) -> Signature:
         """The parameters of a graph function that is compiled.

@@ -8,6 +8,7 @@ function is passed on as it came, so that the callee may keep it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 from tilewright.error import LoweringError
@@ -17,7 +18,7 @@ from tilewright.ir.dtype import FLOAT64, INT32, INT64
 from tilewright.ir.expr import Call, Expr, IntImm, StringImm, Var, is_const_int
 from tilewright.ir.module import GlobalVar
 from tilewright.ir.op import Op
-from tilewright.ir.rewrite import Rewriter, walk_once
+from tilewright.ir.rewrite import Rewriter
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.call_boundary import structures as abi
 from tilewright.tir.call_boundary.return_results import passed_params
@@ -53,11 +54,18 @@ class PackedCalls(Rewriter):
         found: whether the function calls functions by name.
     """
 
-    def __init__(self, function: PrimFunc, symbol_prefix: str, forwards: bool = True) -> None:
+    def __init__(
+        self,
+        function: PrimFunc,
+        calls: Iterable[Call],
+        symbol_prefix: str,
+        forwards: bool = True,
+    ) -> None:
         """See the class.
 
         Args:
             function: the function.
+            calls: those in its body.
             symbol_prefix: what the symbols of packed functions begin with.
             forwards: whether arrays that are whole parameters may be passed on as they came: all
                 calls of the function are packed ones.
@@ -65,6 +73,8 @@ class PackedCalls(Rewriter):
         self.args: Var | None = None
         self.found = False
         self._prefix = symbol_prefix
+        self._body = function.body
+        self._is_needed = any(_op_name(call) in _ALL for call in calls)
         self._caller = function.global_symbol or "a private function"
         self._prelude = Steps()
         self._params: dict[Var, tuple[int, Buffer]] = {}
@@ -75,11 +85,9 @@ class PackedCalls(Rewriter):
                 if buffer is not None:
                     self._params[buffer.data] = (position, buffer)
 
-    def lowered(self, body: Stmt) -> Stmt:
+    def lowered(self) -> Stmt:
         """The body of the function; most have no such call, and stay as they are."""
-        if any(isinstance(node, Call) and _op_name(node) in _ALL for node in walk_once(body)):
-            return self(body)
-        return body
+        return self(self._body) if self._is_needed else self._body
 
     # --- where calls may stand ----------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from tilewright.error import LoweringError, UnknownNameError
@@ -82,7 +82,12 @@ def make_packed_api(module: IRModule, device_type: int = 1) -> IRModule:
             gives the value, or a name that cannot be exported.
         UnknownNameError: for a call of a function that the module does not have.
     """
-    called = _called_functions(module)
+    calls_of = {
+        name: [node for node in walk_once(function.body) if isinstance(node, Call)]
+        for name, function in module.functions.items()
+        if isinstance(function, PrimFunc)
+    }
+    called = {c.op for calls in calls_of.values() for c in calls if isinstance(c.op, GlobalVar)}
     raw_functions: dict[GlobalVar, PrimFunc] = {}
     packed_functions: dict[GlobalVar, PrimFunc] = {}
     checking = CheckFunctions(device_type)
@@ -94,8 +99,8 @@ def make_packed_api(module: IRModule, device_type: int = 1) -> IRModule:
     for name, function in module.functions.items():
         if not isinstance(function, PrimFunc):
             raise LoweringError(f"{name.name_hint}: only tensor programs can be compiled to code")
-        _check_calls(name, function, module)
-        calls = PackedCalls(function, SYMBOL_PREFIX, forwards=name not in called)
+        _check_calls(name, calls_of[name], module)
+        calls = PackedCalls(function, calls_of[name], SYMBOL_PREFIX, forwards=name not in called)
         raw = raw_functions[name] = _raw_function(function, calls, module)
         if function.global_symbol is not None:
             for packed in _packed_functions(function, name, raw, calls, checking):
@@ -129,21 +134,10 @@ def _symbol_of(function: PrimFunc) -> str:
     return symbol
 
 
-def _called_functions(module: IRModule) -> set[GlobalVar]:
-    """The functions that others of the module call."""
-    return {
-        node.op
-        for function in module.functions.values()
-        if isinstance(function, PrimFunc)
-        for node in walk_once(function.body)
-        if isinstance(node, Call) and isinstance(node.op, GlobalVar)
-    }
-
-
-def _check_calls(name: GlobalVar, function: PrimFunc, module: IRModule) -> None:
-    """Raise unless the functions of the module that `function` calls exist."""
-    for node in walk_once(function.body):
-        if not isinstance(node, Call) or not isinstance(node.op, GlobalVar):
+def _check_calls(name: GlobalVar, calls: Sequence[Call], module: IRModule) -> None:
+    """Raise unless the functions of the module that the function `name` calls exist."""
+    for node in calls:
+        if not isinstance(node.op, GlobalVar):
             continue
         if node.op in (KIND_ERROR, DTYPE_ERROR, DEVICE_ERROR):  # which are added below
             continue
@@ -170,7 +164,7 @@ def _raw_function(function: PrimFunc, calls: PackedCalls, module: IRModule) -> P
         buffer = function.buffer_map.get(param)
         params.append(param if buffer is None else buffer.data)
     statuses = CheckStatuses(module)
-    body = statuses(calls.lowered(function.body))
+    body = statuses(calls.lowered())
     body = check_workspaces(body, function.global_symbol or "a private function")
     forwarded = () if calls.args is None else (calls.args,)
     if (calls.found or statuses.found) and function.ret_type is not None:
