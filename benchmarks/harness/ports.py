@@ -38,8 +38,9 @@ ZEN_3: Final = {
     "logic": Use("0123"), "integer": Use("0123"), "shift": Use("12"), "divide": Use("d", 3.0),
     "load": Use("ab"), "store": Use("s"),
 }  # fmt: skip
-"""Ports 0 to 3 as measured by loops of one and of two kinds of operations; d is the divider, a and
-b load, s stores."""
+"""Ports 0 to 3; d is the divider, a and b load, s stores. Loops of one and of two kinds of
+operations agree with it for multiplications, additions, maxima, blends and divisions; shifts,
+loads and stores are as published."""
 SKYLAKE: Final = {
     "multiply": Use("01"), "add": Use("01"), "compare": Use("01"), "blend": Use("015", 2.0),
     "logic": Use("015"), "integer": Use("015"), "shift": Use("01"), "divide": Use("d", 5.0),
