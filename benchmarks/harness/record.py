@@ -23,6 +23,8 @@ class Record:
         dtype: of the inputs.
         flop: operations of one run.
         bytes: compulsory traffic of one run.
+        ports: multiply-adds of float32 that a core could do in the least time in which its ports
+            can compute the formulas of the work, in operations; 0 if that is not known.
         aim: what the ratio should at least be; None if nothing is aimed at.
         ours: our samples, one a round; empty if there is no result of ours, or a wrong one.
         theirs: the peer's samples of the same rounds; empty if the peer is missing or failed.
@@ -38,6 +40,7 @@ class Record:
     dtype: str = "float32"
     flop: float = 0
     bytes: float = 0
+    ports: float = 0
     aim: float | None = None
     ours: list[Sample] = field(default_factory=list)
     theirs: list[Sample] = field(default_factory=list)

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from benchmarks.harness.record import Record, quartiles
 from benchmarks.harness.units import duration, unit
-from tilewright.runtime.peaks import Peaks
+from tilewright.runtime.peaks import Bound, Peaks
 
 MEASURED: Final = (
     "ours", "peer's", "ratio", "middle half", "by clock", "rounds", "speed", "share"
@@ -92,7 +92,10 @@ def share(record: Record, peaks: Peaks | None) -> str:
     """How much of what the machine can do was reached, and what limits it."""
     if record.seconds is None or peaks is None:
         return ""
-    bound = peaks.bound(record.dtype, record.flop, record.bytes)
+    bounds = [peaks.bound(record.dtype, record.flop, record.bytes)]
+    if record.ports and "float32" in peaks.operations:
+        bounds.append(Bound(record.ports / peaks.operations["float32"], "ports"))
+    bound = max((found for found in bounds if found is not None), default=None)
     if bound is None:
         return ""
     return f"{bound.seconds / record.seconds:.0%} {bound.limit}"

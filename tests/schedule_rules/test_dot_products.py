@@ -21,7 +21,8 @@ PROCESSORS = {
     "cooperlake": (X86 + "cooperlake", {"bfloat16": "vdpbf16ps"}),
     "znver4": (X86 + "znver4", {"uint8": "vpdpbusd", "bfloat16": "vdpbf16ps"}),
     "dotprod": (ARM + ",+dotprod", {"int8": "sdot"}),
-    "arm bf16": (ARM + ",+dotprod,+i8mm,+bf16", {"uint8": "usdot", "bfloat16": "bfdot"}),
+    "i8mm": (ARM + ",+dotprod,+i8mm", {"int8": "smmla", "uint8": "usmmla"}),
+    "arm bf16": (ARM + ",+dotprod,+i8mm,+bf16", {"uint8": "usmmla", "bfloat16": "bfmmla"}),
 }
 CASES = [(name, dtype) for name, (_, found) in PROCESSORS.items() for dtype in found]
 LAYOUTS = [(False, ()), (True, ()), (True, (2,)), (False, (2,))]
@@ -102,7 +103,7 @@ def test_products_are_right_and_use_the_instruction(case):
     target, rng = Target(spec), np.random.default_rng(case)
     transposed, batch = LAYOUTS[case % len(LAYOUTS)]
     a, b = dtype, "int8" if dtype == "uint8" else dtype
-    m, n, k = (int(rng.integers(low, high)) for low, high in ((16, 40), (16, 60), (1, 60)))
+    m, n, k = (int(rng.integers(low, high)) for low, high in ((32, 48), (16, 60), (1, 60)))
     func = product(m, n, k, a, b, transposed=transposed, batch=batch)
     x = numbers(rng, (*batch, m, k), a)
     y = numbers(rng, (*batch, *((n, k) if transposed else (k, n))), b)
@@ -115,9 +116,49 @@ def test_products_are_right_and_use_the_instruction(case):
 
 
 @pytest.mark.parametrize(
+    ("a", "b", "instruction"),
+    [("int8", "int8", "smmla"), ("uint8", "uint8", "ummla"), ("uint8", "int8", "usmmla"),
+     ("int8", "uint8", "usdot"), ("bfloat16", "bfloat16", "bfmmla")],
+)  # fmt: skip
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize(("m", "n", "k"), [(64, 64, 64), (33, 45, 37), (34, 17, 100), (40, 3, 9)])
+def test_products_of_small_matrices(a, b, instruction, transposed, m, n, k):
+    """Rows, columns and steps that are cut off count as zeros."""
+    target, rng = Target(PROCESSORS["arm bf16"][0]), np.random.default_rng(m)
+    func = product(m, n, k, a, b, transposed=transposed)
+    x, y = numbers(rng, (m, k), a), numbers(rng, (n, k) if transposed else (k, n), b)
+    want = x.astype("float64") @ (y.T if transposed else y).astype("float64")
+    if sums(a) == "int32":
+        want = want.astype("int64").astype("int32")
+    assert_close(run(func, [x, y], (m, n), target), want)
+    if n >= 16:
+        code = tvm.build(tvm.default_schedule(func, target).mod, target=target).get_source("asm")
+        assert f"\t{instruction}\t" in code
+
+
+def test_sums_of_small_matrices_stay_in_registers():
+    """A step loads operands and multiplies, and no more."""
+    target = Target(PROCESSORS["i8mm"][0])
+    sch = tvm.default_schedule(product(64, 64, 64, "int8", "int8", transposed=True), target)
+    lines = tvm.build(sch.mod, target=target).get_source("asm").splitlines()
+    first = next(n for n, line in enumerate(lines) if "\tsmmla\t" in line)
+    after = [line.split()[0] for line in lines[first:] if line.strip()]
+    assert after[:16] == ["smmla"] * 16
+    assert after[16] == "b.lt"
+
+
+@pytest.mark.parametrize("processor", ["dotprod", "i8mm"])
+def test_few_rows_take_dot_products(processor):
+    """Where packing does not pay for pairs of rows, it may pay for rows."""
+    func = product(20, 64, 64, "int8", "int8")
+    assert "T.dp4a" in tvm.default_schedule(func, PROCESSORS[processor][0]).mod.script()
+
+
+@pytest.mark.parametrize(
     ("name", "dtype"),
-    [("haswell", "uint8"), ("znver4", "uint8"), ("znver4", "bfloat16"), ("dotprod", "int8")],
-)
+    [("haswell", "uint8"), ("znver4", "uint8"), ("znver4", "bfloat16"), ("dotprod", "int8"),
+     ("i8mm", "int8"), ("arm bf16", "bfloat16")],
+)  # fmt: skip
 def test_convolutions(name, dtype):
     target, rng = Target(PROCESSORS[name][0]), np.random.default_rng(0)
     stride = 1 if name == "haswell" else 2
@@ -127,7 +168,7 @@ def test_convolutions(name, dtype):
     padded = np.pad(x.astype("float64"), ((0, 0), (0, 0), (1, 1), (1, 1)))
     windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))
     want = np.einsum("ncyxij,fcij->nfyx", windows[:, :, ::stride, ::stride], w.astype("float64"))
-    assert "dp" in tvm.default_schedule(func, target).mod["main"].script()
+    assert "T.dp" in tvm.default_schedule(func, target).mod["main"].script()
     assert_close(run(func, [x, w], want.shape, target), want)
 
 
@@ -156,9 +197,10 @@ def test_a_symbolic_number_of_rows():
         np.testing.assert_array_equal(got, x.astype("int32") @ y.astype("int32"))
 
 
+@pytest.mark.parametrize("processor", ["haswell", "i8mm"])
 @pytest.mark.parametrize("size", [(64, 64, 64), (33, 45, 19)])
-def test_what_reads_the_result_is_computed_for_each_tile(size):
-    target, rng = Target(PROCESSORS["haswell"][0]), np.random.default_rng(0)
+def test_what_reads_the_result_is_computed_for_each_tile(processor, size):
+    target, rng = Target(PROCESSORS[processor][0]), np.random.default_rng(0)
     m, n, k = size
     A, B = te.placeholder((m, k), "uint8", "A"), te.placeholder((n, k), "int8", "B")
     D, r = te.placeholder((n,), "int32", "D"), te.reduce_axis((0, k), "r")
@@ -189,6 +231,15 @@ def test_other_sums_stay_as_they_are():
         sch = tvm.default_schedule(te.create_prim_func([A, B, result]), target)
         assert "dp4a" not in sch.mod["main"].script()
         assert "dp2a" not in sch.mod["main"].script()
+
+
+def test_processors_without_avx_512_multiply_in_vectors_of_256_bits():
+    target = Target(PROCESSORS["alderlake"][0])
+    sch = tvm.default_schedule(product(64, 64, 64, "uint8", "int8"), target)
+    lines = tvm.build(sch.mod, target=target).get_source("asm").splitlines()
+    multiplied = [line for line in lines if "vpdpbusd" in line]
+    assert multiplied
+    assert all("ymm" in line for line in multiplied)
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])

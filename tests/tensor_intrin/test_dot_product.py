@@ -30,6 +30,12 @@ def test_the_implementation_is_what_the_description_says(lanes, kind):
     assert str(c.dtype) == {"i": "int32", "u": "uint32"}[kind[4]]
 
 
+@pytest.mark.parametrize("kind", ["2x2x8_" + k for k in KINDS] + ["2x2x4_bf16bf16f32"])
+def test_products_of_matrices_are_what_their_description_says(kind):
+    intrinsic = TensorIntrin.get(f"mmla_{kind}")
+    assert first_difference(intrinsic.desc, intrinsic.impl) is None
+
+
 @pytest.mark.parametrize("name", ALIASES)
 def test_other_names(name):
     lanes, kind = ALIASES[name].removeprefix("dot_").split("x4_")
@@ -37,7 +43,9 @@ def test_other_names(name):
     assert_structural_equal(intrinsic.desc, TensorIntrin.get(f"dot_{lanes}x4_{kind}").desc)
 
 
-@pytest.mark.parametrize("name", ["dot_5x4_i8i8i32", "dot_16x4_i8i8u32", "dot_16x4", "dot_16x4_f"])
+@pytest.mark.parametrize(
+    "name", ["dot_5x4_i8i8i32", "dot_16x4_i8i8u32", "dot_16x4", "dot_16x4_f", "mmla_2x2x4_i8i8i32"]
+)
 def test_there_are_no_others(name):
     assert TensorIntrin.get(name, allow_missing=True) is None
     with pytest.raises(UnknownNameError, match=name):

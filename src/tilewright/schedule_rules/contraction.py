@@ -16,7 +16,7 @@ from tilewright.schedule_rules.contraction_plan import (
     Plan,
 )
 from tilewright.schedule_rules.contraction_steps import tile_contraction
-from tilewright.schedule_rules.dot_products import find_dot_product
+from tilewright.schedule_rules.dot_products import find_dot_products, grouped_axis
 from tilewright.schedule_rules.nest import Nest
 from tilewright.schedule_rules.operands import (
     Contraction,
@@ -103,17 +103,29 @@ def _dot_product_plans(
     """
     plans = []
     for form, transposed in ((found, False), (found.transposed(), True)):
-        dot = find_dot_product(form, machine)
-        if dot is None or not form.fixed or _has_windows(form):
-            continue
-        plan = Plan(
-            form, (form.column,), machine, outer, packed=True, transposed=transposed, dot=dot
-        )
-        free = form.moving[0].buffer.data in constants
-        is_worth_packing = free or plan.reuse >= ENOUGH_REUSE
-        if plan.may_pack(free) and is_worth_packing and plan.width_of_all >= plan.lanes:
-            plans.append(plan)
+        for dot in find_dot_products(form, machine):
+            if not form.fixed or _has_windows(form):
+                continue
+            plan = Plan(
+                form, (form.column,), machine, outer, packed=True, transposed=transposed, dot=dot
+            )
+            if plan.multiplies_matrices and (transposed or not _has_matrices_of_rows(plan)):
+                continue
+            free = form.moving[0].buffer.data in constants
+            is_worth_packing = free or plan.reuse >= ENOUGH_REUSE
+            if plan.may_pack(free) and is_worth_packing and plan.width_of_all >= plan.lanes:
+                plans.append(plan)
     return plans
+
+
+def _has_matrices_of_rows(plan: Plan) -> bool:
+    """Whether there are rows enough for instructions of several, each next to the one before."""
+    found, dot = plan.found, plan.dot
+    extent = found.accesses.extents[found.row]
+    if extent is None or dot is None or extent < dot.kind.rows:
+        return False
+    rows, steps = (grouped_axis(found.fixed[0], var) for var in (found.row, dot.step))
+    return rows is not None and rows != steps
 
 
 def _has_windows(form: Contraction) -> bool:

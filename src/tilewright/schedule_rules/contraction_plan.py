@@ -52,7 +52,8 @@ class Plan:
         packed: whether the operand with columns is copied into panels first.
         transposed: whether the columns are not neighbours in the result.
         packs_rows: whether the operand with rows is copied first, those of a tile side by side.
-        dot: how it is computed by dot products; a step then stands for a group of steps.
+        dot: how it is computed by dot products; a step then stands for a group of steps, and a
+            row for the rows that an instruction multiplies at once.
     """
 
     def __init__(
@@ -82,8 +83,9 @@ class Plan:
         if dot is not None:
             self.itemsize = dot.size * DType(dot.dtypes[1]).itemsize
             self.depth = -(-self.depth // dot.size)
+            self.lanes = dot.kind.rows if self.multiplies_matrices else self.lanes
         self.width_of_all = a.count(columns)
-        self.rows = found.row_count()
+        self.rows = -(-found.row_count() // (1 if dot is None else dot.kind.rows))
         self.reuse = self.rows * a.count(
             var for var in found.outer if not any(load.mentions(var) for load in found.moving)
         )
@@ -99,9 +101,15 @@ class Plan:
         return 1 if self.dot is None or self.dot.kind.accumulates else 2
 
     @property
+    def multiplies_matrices(self) -> bool:
+        """Whether an instruction multiplies several rows by several columns."""
+        return self.dot is not None and self.dot.kind.rows > 1
+
+    @property
     def stages_results(self) -> bool:
         """Whether the results of a tile are collected in memory of its own."""
-        return self.transposed or (self.packed and len(self.columns) > 1)
+        several = self.packed and len(self.columns) > 1
+        return self.transposed or several or self.multiplies_matrices
 
     def _block_depth(self) -> int | None:
         """How many steps of the outermost reduction loop a block has that stays in the cache, while

@@ -119,7 +119,12 @@ class _Steps:
         else:  # there are only whole vectors, so that no lane has a condition
             column, lane = sch.split(column, [None, self.tile.lanes])
             block_column, *panel, vector = sch.split(column, [None, *sizes])
-        block_row, row = sch.split(loops[f.row], [None, self.tile.rows])
+        rows = loops[f.row]
+        if plan.multiplies_matrices:
+            assert plan.dot is not None
+            rows, part_row = sch.split(rows, [None, plan.dot.kind.rows])
+            lane, *group = part_row, lane, *group
+        block_row, row = sch.split(rows, [None, self.tile.rows])
         blocks: list[LoopRV] = []
         if plan.block_depth is not None:
             length = choose(sch, plan.block_depths(), plan.block_depth)
@@ -150,7 +155,8 @@ class _Steps:
             sch.vectorize(lane)
         else:
             init = sch.decompose_reduction(self.block, [*blocks, *depth][0])
-            sch.vectorize(sch.get_loops(init)[-1])
+            of_vector = sch.get_loops(init)[-2 if plan.multiplies_matrices else -1 :]
+            sch.vectorize(sch.fuse(*of_vector))
             sch.tensorize(lane, plan.dot.intrinsic(self.tile.lanes))
         if plan.outer == 0:
             parallelize(sch, first or [*then, block_row], plan.machine)
@@ -371,7 +377,10 @@ class _Steps:
 
         def layout(*values: Expr) -> tuple[Any, ...]:
             flat = self._flat_column(values)
-            return (*(values[n] for n in positions), flat // lanes, flat % lanes)
+            *outer, row = (values[n] for n in positions)
+            if not plan.multiplies_matrices:
+                return (*outer, row, flat // lanes, flat % lanes)
+            return (*outer, row // lanes, flat // lanes, row % lanes, flat % lanes)
 
         copy = sch.reindex_cache_write(self.block, 0, "global", layout)
         if len(epilogue) == 1 and attempt(sch, lambda s: s.compute_inline(copy)) is not None:
@@ -416,13 +425,25 @@ class _Steps:
     def _write(self, consumer: BlockRV, place: LoopRV | None) -> None:
         """Let what reads the results of a tile run in vectors."""
         tile = self.plan.tile
-        if not self.plan.transposed:
+        if self.plan.multiplies_matrices:
+            self._write_matrices(consumer, place)
+        elif not self.plan.transposed:
             around = max(self.plan.outer, loops_around(self.sch, consumer, place))
             self._vectorize(consumer, around)
             if place is not None:
                 unroll_tile(self.sch, consumer, place, tile.rows * tile.vectors)
         elif place is not None:
             self._transpose(consumer, place)
+
+    def _write_matrices(self, consumer: BlockRV, place: LoopRV | None) -> None:
+        """Write results of which those of an instruction are side by side, in parts of rows."""
+        accesses = accesses_of(block_of(self.sch, consumer))
+        around = max(self.plan.outer, loops_around(self.sch, consumer, place))
+        loops = loops_by_iterator(self.sch, consumer, around)
+        for var in accesses.spatial:
+            if var in loops and accesses.stores[0].stride(var) == 1:
+                _, lane = split_into(self.sch, loops[var], [self.plan.lanes], vector=True)
+                self.sch.vectorize(lane)
 
     def _transpose(self, consumer: BlockRV, place: LoopRV) -> None:
         """Transpose squares of the results in registers."""

@@ -52,6 +52,7 @@ def _pad(
     accesses, dot = plan.found.accesses, plan.dot
     assert dot is not None
     multiples: dict[Var, int] = {dot.step: dot.size, plan.columns[-1]: plan.lanes}
+    multiples[plan.found.row] = dot.kind.rows
     if all(accesses.extent(var, otherwise=1) % n == 0 for var, n in multiples.items()):
         return epilogue
     if len(plan.columns) > 1:

@@ -25,17 +25,21 @@ class Kind(NamedTuple):
         dtype: in which operands are stored; None for that which they have.
         sums: the dtype of the sums.
         accumulates: whether the instruction adds to the sums, instead of another one.
+        rows: number of rows that it multiplies at once, with as many columns if these are several.
     """
 
     size: int
     dtype: str | None
     sums: str
     accumulates: bool = True
+    rows: int = 1
 
 
 BYTES: Final = Kind(4, None, "int32")
 WORDS: Final = Kind(2, "int16", "int32", accumulates=False)
 BFLOATS: Final = Kind(2, None, "float32")
+BYTE_MATRICES: Final = Kind(8, None, "int32", rows=2)
+BFLOAT_MATRICES: Final = Kind(4, None, "float32", rows=2)
 
 SHORT: Final = {"int8": "i8", "uint8": "u8", "int16": "i16", "bfloat16": "bf16"}
 """What the names of intrinsics call dtypes."""
@@ -63,29 +67,34 @@ class DotProduct:
     def intrinsic(self, lanes: int) -> str:
         """The name of the tensor intrinsic for `lanes` sums."""
         a, b = (SHORT[dtype] for dtype in self.dtypes)
-        sums = "f32" if self.kind is BFLOATS else "i32"
-        return f"dot_{lanes}x{self.size}_{a}{b}{sums}"
+        sums = "f32" if self.kind.sums == "float32" else "i32"
+        form = f"dot_{lanes}" if self.kind.rows == 1 else f"mmla_{self.kind.rows}x{lanes}"
+        return f"{form}x{self.size}_{a}{b}{sums}"
 
 
-def find_dot_product(found: Contraction, machine: Machine) -> DotProduct | None:
-    """The way to compute a contraction by dot products, if the machine has them for its dtypes."""
+def find_dot_products(found: Contraction, machine: Machine) -> list[DotProduct]:
+    """The ways to compute a contraction by dot products for whose dtypes the machine has
+    instructions, the fastest first."""
     if len(found.moving) != 1 or len(found.fixed) != 1:
-        return None
+        return []
     if machine.lanes(found.accesses.stores[0].buffer.dtype) not in LANES:
-        return None
+        return []
     if not _is_sum_of_products(found):
-        return None
+        return []
     (a,), (b,) = found.fixed, found.moving
     dtypes = str(a.buffer.dtype), str(b.buffer.dtype)
     sums = str(found.accesses.stores[0].buffer.dtype)
-    kind = next((k for k in kinds(dtypes, machine) if k.sums == sums), None)
     steps = [v for v in found.accesses.reduction if grouped_axis(a, v) is not None]
     steps = [v for v in steps if grouped_axis(b, v) is not None and found.accesses.extents[v] != 1]
-    if kind is None or not steps:
-        return None
-    step = max(steps, key=lambda v: (found.accesses.extent(v) % kind.size == 0, -steps.index(v)))
-    stored = dtypes if kind.dtype is None else (kind.dtype, kind.dtype)
-    return DotProduct(kind, step, stored)
+    if not steps:
+        return []
+    ways = []
+    for kind in kinds(dtypes, machine):
+        if kind.sums == sums:
+            whole = [v for v in steps if found.accesses.extent(v) % kind.size == 0]
+            stored = dtypes if kind.dtype is None else (kind.dtype, kind.dtype)
+            ways.append(DotProduct(kind, (whole or steps)[0], stored))
+    return ways
 
 
 def kinds(dtypes: tuple[str, str], machine: Machine) -> list[Kind]:
@@ -93,11 +102,14 @@ def kinds(dtypes: tuple[str, str], machine: Machine) -> list[Kind]:
     found = []
     if set(dtypes) <= {"int8", "uint8"}:
         signs = "int8" if dtypes[0] == dtypes[1] else "mixed int8"
+        has_matrices = f"{signs} matrix" in machine.dot_products
+        found += [BYTE_MATRICES] if has_matrices and dtypes != ("int8", "uint8") else []
         found += [BYTES] if signs in machine.dot_products else []
     if set(dtypes) <= {"int8", "uint8", "int16"} and "int16" in machine.dot_products:
         found.append(WORDS)
     if set(dtypes) == {"bfloat16"} and "bfloat16" in machine.dot_products:
-        found.append(BFLOATS)
+        has_matrices = "bfloat16 matrix" in machine.dot_products
+        found += [BFLOAT_MATRICES, BFLOATS] if has_matrices else [BFLOATS]
     return found
 
 

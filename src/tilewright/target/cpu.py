@@ -103,8 +103,12 @@ def dot_product_dtypes(
 ) -> frozenset[str]:
     """Dtypes of which vectors have instructions that add products in groups; see `Machine`."""
     if architecture == "aarch64":
-        known = {"dotprod": "int8", "i8mm": "mixed int8", "bf16": "bfloat16"}
-        return frozenset(dtype for feature, dtype in known.items() if feature in features)
+        known = {
+            "dotprod": ("int8",),
+            "i8mm": ("mixed int8", "int8 matrix", "mixed int8 matrix"),
+            "bf16": ("bfloat16", "bfloat16 matrix"),
+        }
+        return frozenset(d for feature in known.keys() & features for d in known[feature])
     if architecture != "x86_64" or vector_bits < 128:
         return frozenset()
     found = {"int16"}

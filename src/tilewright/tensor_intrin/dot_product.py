@@ -8,10 +8,14 @@ intrinsics are known elsewhere, such as ``dot_16x4_vnni``, mean the same.
 ``dot_<lanes>x2_i16i16i32`` and ``dot_<lanes>x2_bf16bf16f32`` do the same with pairs of int16, and
 of bfloat16 with sums in float32.
 
-The implementation is `T.dp4a` or `T.dp2a`, which means the same everywhere. Code for a processor
-with such instructions has them: ``vpdpbusd`` (AVX-512 VNNI, AVX-VNNI), ``vpdpbssd``, ``vpdpbuud``,
-``sdot``, ``udot``, ``usdot``; for pairs ``pmaddwd``, ``vpdpwssd``, ``vdpbf16ps``, ``bfdot``. Where
-there is one for unsigned times signed numbers only, that is the fastest.
+``mmla_2x2x8_<A><B><C>`` is the product of two rows and two columns, ``C[i, j] += A[i, k] * B[j,
+k]`` for eight k; ``mmla_2x2x4_bf16bf16f32`` does the same with four bfloat16 each.
+
+The implementation is `T.dp4a`, `T.dp2a` or `T.mmla`, which means the same everywhere. Code for a
+processor with such instructions has them: ``vpdpbusd`` (AVX-512 VNNI, AVX-VNNI), ``vpdpbssd``,
+``vpdpbuud``, ``sdot``, ``udot``, ``usdot``; for pairs ``pmaddwd``, ``vpdpwssd``, ``vdpbf16ps``,
+``bfdot``; for matrices ``smmla``, ``ummla``, ``usmmla``, ``bfmmla``. Where there is one for
+unsigned times signed numbers only, that is the fastest.
 """
 
 # pyright: reportGeneralTypeIssues=false, reportIndexIssue=false
@@ -24,7 +28,7 @@ from typing import Final
 
 from tilewright.script import tir as T
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.op import dp2a, dp4a
+from tilewright.tir.op import dp2a, dp4a, mmla
 from tilewright.tir.tensor_intrin import TensorIntrin
 
 DTYPES: Final = {
@@ -50,6 +54,15 @@ ALIASES: Final = {
 
 def dot_product_named(name: str) -> TensorIntrin | None:
     """The intrinsic of that name, if it is one of these."""
+    matrices = re.fullmatch(
+        r"mmla_2x2x(?:(8)_(?:([iu]8)([iu]8)(i32)|(u8)(u8)(u32))|(4)_(bf16)(bf16)(f32))", name
+    )
+    if matrices is not None:
+        size, *kinds = (part for part in matrices.groups() if part is not None)
+        dtypes = [DTYPES[kind] for kind in kinds]
+        return TensorIntrin(
+            matrix_product_desc(int(size), *dtypes), matrix_product_impl(int(size), *dtypes)
+        )
     parts = re.fullmatch(
         r"dot_(4|8|16)x(?:(4)_(?:([iu]8)([iu]8)(i32)|(u8)(u8)(u32))|"
         r"(2)_(?:(i16)(i16)(i32)|(bf16)(bf16)(f32)))",
@@ -102,6 +115,49 @@ def dot_product_impl(lanes: int, group: int, a: str, b: str, c: str) -> PrimFunc
                 ),
                 rows[0:count],
                 C[0:lanes],
+            )
+
+    return impl
+
+
+def matrix_product_desc(size: int, a: str, b: str, c: str) -> PrimFunc:
+    """What is computed: four sums of `size` products."""
+
+    @T.prim_func
+    def desc(A_handle: T.handle, B_handle: T.handle, C_handle: T.handle):
+        A = T.match_buffer(A_handle, (2, size), a, offset_factor=1)
+        B = T.match_buffer(B_handle, (2, size), b, offset_factor=1)
+        C = T.match_buffer(C_handle, (2, 2), c, offset_factor=1)
+        with T.block("root"):
+            T.reads(C[0:2, 0:2], A[0:2, 0:size], B[0:2, 0:size])
+            T.writes(C[0:2, 0:2])
+            for i, j, k in T.grid(2, 2, size):
+                with T.block("update"):
+                    vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                    C[vi, vj] = C[vi, vj] + T.cast(A[vi, vk], c) * T.cast(B[vj, vk], c)
+
+    return desc
+
+
+def matrix_product_impl(size: int, a: str, b: str, c: str) -> PrimFunc:
+    """All of it at once: the rows of A may be apart."""
+    count = 2 * size
+
+    @T.prim_func
+    def impl(A_handle: T.handle, B_handle: T.handle, C_handle: T.handle):
+        row = T.int32()
+        A = T.match_buffer(A_handle, (2, size), a, strides=[row, 1], offset_factor=1)
+        B = T.match_buffer(B_handle, (2, size), b, offset_factor=1)
+        C = T.match_buffer(C_handle, (2, 2), c, offset_factor=1)
+        with T.block("root"):
+            T.reads(C[0:2, 0:2], A[0:2, 0:size], B[0:2, 0:size])
+            T.writes(C[0:2, 0:2])
+            columns = T.decl_buffer((count,), b, data=B.data, elem_offset=B.elem_offset)
+            sums = T.decl_buffer((4,), c, data=C.data, elem_offset=C.elem_offset)
+            sums[0:4] = mmla(
+                T.vectorcombine(f"{a}x{count}", A[0, 0:size], A[1, 0:size]),
+                columns[0:count],
+                sums[0:4],
             )
 
     return impl

@@ -62,6 +62,8 @@ def test_speed(fields, text):
         ({"flop": 5e8, "bytes": 50}, "50% float32"),
         ({"flop": 1, "bytes": 5e8}, "50% DRAM"),
         ({"bytes": 500}, "0% L2"),
+        ({"flop": 1e8, "ports": 6e8, "bytes": 50}, "60% ports"),
+        ({"flop": 1e8, "ports": 6e8, "bytes": 7e8}, "70% DRAM"),
         ({"flop": 5e8, "dtype": "int4"}, ""),
         ({"ours": [], "flop": 5e8}, ""),
     ],

@@ -14,11 +14,12 @@ from tilewright.target.codegen.llvm import compile as compilation
 
 INTRINSIC = re.compile(
     r"@\"?(llvm\.(?:x86\.avx512\.vpdpbusd|x86\.avx2\.vpdpb\w+|x86\.avx512bf16\.dpbf16ps"
-    r"|x86\.(?:sse2|avx2)\.pmadd\.wd|x86\.avx512\.pmaddw\.d|aarch64\.neon\.(?:bf|us|s|u)dot)[\w.]*)\"?"
+    r"|x86\.(?:sse2|avx2)\.pmadd\.wd|x86\.avx512\.pmaddw\.d"
+    r"|aarch64\.neon\.(?:bf|us|s|u)(?:dot|mmla))[\w.]*)\"?"
 )
 SIGNS = {
     "vpdpbusd": "zs", "vpdpbssd": "ss", "vpdpbuud": "zz",
-    ".usdot": "zs", ".sdot": "ss", ".udot": "zz",
+    ".usdot": "zs", ".sdot": "ss", ".udot": "zz", ".usmmla": "zs", ".smmla": "ss", ".ummla": "zz",
 }  # fmt: skip
 SUMS = {"sse2.pmadd.wd": 4, "avx2.pmadd.wd": 8, "avx512.pmaddw.d.512": 16, "dot.v4": 4}
 
@@ -51,6 +52,8 @@ def with_functions(text):
 
 def definition(name):
     """A function that does what an intrinsic does."""
+    if "mmla" in name:
+        return matrix_product(name)
     lanes = next((n for end, n in SUMS.items() if end in name), None)
     lanes = lanes or int(name.rpartition(".")[2]) // 32
     if "bf" in name:
@@ -77,6 +80,32 @@ def integers(name, lanes, signs):
         code.append(f"%sum{part} = add {ty} {sums}, %part{part}")
         sums = f"%sum{part}"
     return whole(name, ty, f"{total}{operand} %a, {operand} %b", code, sums)
+
+
+def matrix_product(name):
+    """Products of each half of a vector with each half of another, added to four sums."""
+    is_real = "bf" in name
+    count, narrow, sums = (8, "bfloat", "float") if is_real else (16, "i8", "i32")
+    size = count // 2
+    ty, wide, operand = f"<4 x {sums}>", f"<{count} x {sums}>", f"<{count} x {narrow}>"
+    signs = next((found for part, found in SIGNS.items() if part in name), "")
+    kinds = ["fpext"] * 2 if is_real else [f"{sign}ext" for sign in signs]
+    multiply, add = ("fmul", "fadd") if is_real else ("mul", "add")
+    code = [
+        f"%x = {kinds[0]} {operand} %a to {wide}",
+        f"%y = {kinds[1]} {operand} %b to {wide}",
+    ]
+    total = "%total"
+    for step in range(size):
+        rows, columns = ([size * half + step for half in n] for n in ((0, 0, 1, 1), (0, 1, 0, 1)))
+        code += [
+            f"%x{step} = {picked(wide, '%x', rows)}",
+            f"%y{step} = {picked(wide, '%y', columns)}",
+            f"%p{step} = {multiply} {ty} %x{step}, %y{step}",
+            f"%sum{step} = {add} {ty} {total}, %p{step}",
+        ]
+        total = f"%sum{step}"
+    return whole(name, ty, f"{ty} %total, {operand} %a, {operand} %b", code, total)
 
 
 def bfloats(name, lanes):

@@ -10,6 +10,7 @@ from tests.target.llvm.emulation import emulated
 from tests.target.llvm.programs import check, compiled, function
 
 from tilewright import tir
+from tilewright.error import DTypeError
 from tilewright.ir import const
 from tilewright.target import Target
 from tilewright.target.cpu import host
@@ -100,6 +101,48 @@ def pairs(lanes, dtype, sums):
     x, y = (buffer.vload((lanes_of(2 * lanes),)) for buffer in (A, B))
     index = (lanes_of(lanes),)
     return function([A, B, C], tir.BufferStore(C, op.dp2a(x, y, C.vload(index)), index))
+
+
+def matrices(a, b, sums):
+    """C[i, j] += A[i, k] * B[j, k] for all i, j < 2 and k."""
+    size = 4 if a == "bfloat16" else 8
+    shapes = ((2 * size, a, "A"), (2 * size, b, "B"), (4, sums, "C"))
+    A, B, C = (tir.decl_buffer((count,), kind, name) for count, kind, name in shapes)
+    x, y = (buffer.vload((lanes_of(2 * size),)) for buffer in (A, B))
+    index = (lanes_of(4),)
+    return function([A, B, C], tir.BufferStore(C, op.mmla(x, y, C.vload(index)), index))
+
+
+@pytest.mark.parametrize("spec", ["llvm", ARM, ARM + ",+i8mm,+bf16", "riscv/rv64gcv"])
+def test_products_of_matrices(spec):
+    target = Target(spec)
+    with emulated(target):
+        for (a, b), sums in itertools.product(SIGNS, ("int32", "uint32")):
+            check(matrices(a, b, sums), *edge_values(4, a, b, sums), target=target)
+        rng = np.random.default_rng(0)
+        x, y = (rng.standard_normal(8).astype(ml_dtypes.bfloat16) for _ in range(2))
+        totals = rng.standard_normal(4).astype("float32")
+        func = matrices("bfloat16", "bfloat16", "float32")
+        check(func, x, y, totals, target=target, tolerance=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "sums", "instruction"),
+    [("int8", "int8", "int32", "smmla"), ("uint8", "uint8", "uint32", "ummla"),
+     ("uint8", "int8", "int32", "usmmla"), ("bfloat16", "bfloat16", "float32", "bfmmla")],
+)  # fmt: skip
+def test_instructions_for_matrices(a, b, sums, instruction):
+    code = compiled(matrices(a, b, sums), Target(ARM + ",+i8mm,+bf16")).assembly
+    assert code.count(f"\t{instruction}\t") == 1
+
+
+def test_operands_of_matrices():
+    x, short = tir.Broadcast(const(1, "int8"), 16), tir.Broadcast(const(1, "int8"), 8)
+    assert op.mmla(x, x).dtype == "int32x4"
+    with pytest.raises(DTypeError, match="16 lanes of int8"):
+        op.mmla(x, short)
+    with pytest.raises(DTypeError, match="adds to int32 or uint32 of 4 lanes"):
+        op.mmla(x, x, tir.Broadcast(const(0.0, "float32"), 4))
 
 
 OTHERS = [

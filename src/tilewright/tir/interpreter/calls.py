@@ -20,6 +20,7 @@ from tilewright.tir.interpreter.intrinsics import (
     LANE_WISE,
     combine_lanes,
     dot_product,
+    matrix_product,
     reinterpret,
     scalar_function,
 )
@@ -145,6 +146,10 @@ class CallCompiler:
         dtype = self.expressions.function(call.dtype, "dtype")
         return self._apply(dot_product, *self._texts(call.args), dtype)
 
+    def _matrix_product(self, call: Call) -> Code:
+        dtype = self.expressions.function(call.dtype, "dtype")
+        return self._apply(matrix_product, *self._texts(call.args), dtype)
+
     def _reduce_lanes(self, call: Call) -> Code:
         dtype = self.expressions.function(call.dtype, "dtype")
         return self._apply(combine_lanes, *self._texts(call.args), dtype)
@@ -194,6 +199,7 @@ _SPECIAL: Final[dict[str, Callable[[CallCompiler, Call], Code]]] = {
     "get_active_lane_mask": CallCompiler._lane_mask,
     "dp2a": CallCompiler._dot_product,
     "dp4a": CallCompiler._dot_product,
+    "mmla": CallCompiler._matrix_product,
     "reduce_lanes": CallCompiler._reduce_lanes,
     "any_lane": CallCompiler._any_lane,
     "ret": CallCompiler._return,

@@ -194,3 +194,10 @@ def dot_product(a: list[int], b: list[int], total: Any, dtype: DType) -> Any:
         result(start + sum(products[size * n : size * (n + 1)])) for n, start in enumerate(totals)
     ]
     return sums if dtype.lanes > 1 else sums[0]
+
+
+def matrix_product(a: list[int], b: list[int], total: list[Any], dtype: DType) -> Any:
+    """`total` plus the products of each half of `a` with each half of `b`."""
+    size = len(a) // 2
+    rows = [*a[:size] * 2, *a[size:] * 2]
+    return dot_product(rows, b * 2, total, dtype)

@@ -25,8 +25,8 @@ from tilewright.ir.op import Op, register_op
 
 __all__ = [
     "any_lane", "broadcast", "concat_vectors", "dp2a", "dp4a", "extract_lane",
-    "get_active_lane_mask", "ramp", "reduce_lanes", "shuffle", "vectorcombine", "vectorhigh",
-    "vectorlow", "vscale",
+    "get_active_lane_mask", "mmla", "ramp", "reduce_lanes", "shuffle", "vectorcombine",
+    "vectorhigh", "vectorlow", "vscale",
 ]  # fmt: skip
 
 register_op("tir.vscale", arity=0, vectorizable=False)
@@ -36,6 +36,7 @@ register_op("tir.vectorhigh", arity=1, vectorizable=False)
 register_op("tir.vectorcombine", arity=2, vectorizable=False)
 register_op("tir.dp2a", arity=3, vectorizable=False)
 register_op("tir.dp4a", arity=3, vectorizable=False)
+register_op("tir.mmla", arity=3, vectorizable=False)
 register_op("tir.any_lane", arity=1, vectorizable=False)
 register_op("tir.reduce_lanes", arity=2, vectorizable=False)
 
@@ -174,6 +175,35 @@ def dp2a(vec1: object, vec2: object, acc: object = 0) -> Expr:
             f"`dp2a` of {a.dtype!s} adds to {sums} of {lanes} lanes, got {total.dtype!s}"
         )
     return Call(total.dtype, Op.get("tir.dp2a"), (a, b, total))
+
+
+def mmla(vec1: object, vec2: object, acc: object = 0) -> Expr:
+    """`acc` plus the product of two rows and two columns, as a 2 x 2 matrix of four lanes.
+
+    Lane ``2*i + j`` of the result is ``acc[2*i + j]`` plus the dot product of half ``i`` of `vec1`
+    and half ``j`` of `vec2`. The vectors are of 16 lanes of int8 or uint8, and `acc` is of int32
+    (or 0), or uint32 if both are unsigned; or they are of 8 lanes of bfloat16, and `acc` is of
+    float32 (or 0). Sums of integers wrap around; those of bfloat16 are rounded as by `dp2a`.
+    """
+    a, b, total = as_expr(vec1), as_expr(vec2), as_expr(acc)
+    kinds = a.dtype.element, b.dtype.element
+    is_real = kinds[0] == "bfloat16"
+    known = ("bfloat16",) if is_real else ("int8", "uint8")
+    lanes = 8 if is_real else 16
+    if any(x.dtype.element not in known or x.dtype.lanes != lanes for x in (a, b)):
+        raise DTypeError(
+            "`mmla` needs two vectors of 16 lanes of int8 or uint8, or of 8 lanes of bfloat16, "
+            f"got {a.dtype!s} and {b.dtype!s}"
+        )
+    if is_const_int(total, 0):
+        total = broadcast(const(0, "float32" if is_real else "int32"), 4)
+    sums = ("float32",) if is_real else ("int32", "uint32")
+    if total.dtype.element not in sums or total.dtype.lanes != 4:
+        raise DTypeError(
+            f"`mmla` of {a.dtype!s} and {b.dtype!s} adds to {' or '.join(sums)} of 4 lanes, "
+            f"got {total.dtype!s}"
+        )
+    return Call(total.dtype, Op.get("tir.mmla"), (a, b, total))
 
 
 def any_lane(mask: object) -> Expr:

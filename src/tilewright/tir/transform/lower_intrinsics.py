@@ -129,6 +129,19 @@ def _dot_product(call: Call) -> Expr:
     return total
 
 
+def _matrix_product(call: Call) -> Expr:
+    a, b, total = call.args
+    size = a.dtype.lanes // 2
+    for step in range(size):
+        rows, columns = (0, 0, 1, 1), (0, 1, 0, 1)
+        x, y = (
+            cast(call.dtype, Shuffle((v,), tuple(const(size * n + step, "int32") for n in halves)))
+            for v, halves in ((a, rows), (b, columns))
+        )
+        total = total + x * y
+    return total
+
+
 def _reduce_lanes(call: Call) -> Expr:
     operator, vector = call.args
     assert isinstance(operator, StringImm)
@@ -175,6 +188,7 @@ EXPANSIONS: Final[dict[Op, Callable[[Call], Expr]]] = {
     Op.get("tir.q_multiply_shift_per_axis"): _q_multiply_shift_per_axis,
     Op.get("tir.dp2a"): _dot_product,
     Op.get("tir.dp4a"): _dot_product,
+    Op.get("tir.mmla"): _matrix_product,
     Op.get("tir.reduce_lanes"): _reduce_lanes,
     Op.get("tir.vectorlow"): lambda call: _lanes(call, 0),
     Op.get("tir.vectorhigh"): lambda call: _lanes(call, call.dtype.lanes),

@@ -68,7 +68,7 @@ def lower_math(func: PrimFunc, *, scales_natively: bool = False) -> PrimFunc:
 
 
 _SQRT: Final = Op.get("tir.sqrt")
-_DOT_PRODUCTS: Final = (Op.get("tir.dp2a"), Op.get("tir.dp4a"))
+_DOT_PRODUCTS: Final = tuple(Op.get(f"tir.{name}") for name in ("dp2a", "dp4a", "mmla"))
 """Machines that have vectors have instructions for them."""
 
 

@@ -1,4 +1,6 @@
-"""Dot products of groups of four 8-bit or two 16-bit numbers, by the instructions of the target."""
+"""Dot products of groups of four 8-bit or two 16-bit numbers, and products of small matrices.
+
+They are computed by the instructions of the target."""
 
 from __future__ import annotations
 
@@ -10,6 +12,7 @@ from tilewright.ir.dtype import FLOAT32, INT32, DType
 from tilewright.ir.expr import Call
 from tilewright.target.codegen.llvm.emitter import FunctionEmitter, emits
 from tilewright.target.codegen.llvm.types import splat, value_type
+from tilewright.tir.transform.lower_intrinsics import expand_intrinsic
 
 SIGN_BIT: Final = "-128"
 """Flipping it in the bits of an int8 adds 128, and gives a uint8; and the other way round."""
@@ -43,6 +46,24 @@ def _dp2a(emitter: FunctionEmitter, call: Call) -> str:
         operands[n] = emitter.halves.narrowed(operands[n], call.args[n].dtype)
     emit, most = partial(_sum_of_bfloats, emitter), emitter.module.target.vector_bits // 32
     return _in_pieces(emitter, call, operands, FLOAT32, max(4, most), emit)
+
+
+@emits("tir.mmla")
+def _mmla(emitter: FunctionEmitter, call: Call) -> str:
+    a, b, total = call.args
+    signs = {"int8": "s", "uint8": "u", "bfloat16": "bf"}
+    kind = signs[str(a.dtype.element)]
+    if a.dtype is not b.dtype:
+        kind += signs[str(b.dtype.element)]
+    target = emitter.module.target
+    feature = "bf16" if kind == "bf" else "i8mm"
+    if target.architecture != "aarch64" or feature not in target.features or kind == "su":
+        return emitter.operand(expand_intrinsic(call))
+    x, y, start = (emitter.operand(arg) for arg in (a, b, total))
+    if kind == "bf":
+        x, y = (emitter.halves.narrowed(value, a.dtype) for value in (x, y))
+        return _called_with_bfloats(emitter, "llvm.aarch64.neon.bfmmla", start, x, y, 4)
+    return _called(emitter, f"llvm.aarch64.neon.{kind}mmla.v4i32.v16i8", start, x, y, 4)
 
 
 def _in_pieces(
@@ -234,18 +255,25 @@ def _sum_of_bfloats(emitter: FunctionEmitter, a: str, b: str, total: str, lanes:
         a: bits of bfloat16, as is `b`.
     """
     name = _bfloat_instruction(emitter, lanes)
-    ty, word = value_type(FLOAT32.with_lanes(lanes)), value_type(_words(lanes))
     if name is not None:
-        bfloat = f"<{2 * lanes} x bfloat>"
-        x, y = (emitter.pure(f"bitcast {word} {bits} to {bfloat}", bits) for bits in (a, b))
-        function = emitter.module.declare(name, ty, (ty, bfloat, bfloat))
-        return emitter.pure(
-            f"call {ty} {function}({ty} {total}, {bfloat} {x}, {bfloat} {y})", total, x, y
-        )
+        return _called_with_bfloats(emitter, name, total, a, b, lanes)
+    ty = value_type(FLOAT32.with_lanes(lanes))
     for x, y in zip(_floats(emitter, a, lanes), _floats(emitter, b, lanes), strict=True):
         product = emitter.pure(f"fmul contract {ty} {x}, {y}", x, y)
         total = emitter.pure(f"fadd contract {ty} {total}, {product}", total, product)
     return total
+
+
+def _called_with_bfloats(
+    emitter: FunctionEmitter, name: str, total: str, a: str, b: str, lanes: int
+) -> str:
+    ty, word = value_type(FLOAT32.with_lanes(lanes)), value_type(_words(lanes))
+    bfloat = f"<{2 * lanes} x bfloat>"
+    x, y = (emitter.pure(f"bitcast {word} {bits} to {bfloat}", bits) for bits in (a, b))
+    function = emitter.module.declare(name, ty, (ty, bfloat, bfloat))
+    return emitter.pure(
+        f"call {ty} {function}({ty} {total}, {bfloat} {x}, {bfloat} {y})", total, x, y
+    )
 
 
 def _bfloat_instruction(emitter: FunctionEmitter, lanes: int) -> str | None:
