@@ -69,7 +69,8 @@ class _Conversion(ModuleMutator):
 
     def _convolution(self, call: Call) -> RelaxExpr:
         weights = constant_of(self.builder_, call.args[1])
-        images, result = call.args[0].struct_info, self.builder_.normalize(call).struct_info
+        images: Any = call.args[0].struct_info
+        result: Any = self.builder_.normalize(call).struct_info
         if weights is None or not _is_pointwise(call) or not is_of_floats(call, result):
             return call
         if images.extents is None:
@@ -109,10 +110,8 @@ class _Conversion(ModuleMutator):
         source: Any = definition(self.builder_.lookup_usable, value)
         if not is_call_of(source, "reshape") or value.struct_info.ndim != 4:
             return False
-        before = source.args[0].struct_info
-        return before.ndim == 2 and structural_equal(
-            before.extents[-1], value.struct_info.extents[-1]
-        )
+        before, after = source.args[0].struct_info.extents, value.struct_info.extents
+        return before is not None and len(before) == 2 and structural_equal(before[-1], after[-1])
 
     def _matrix(self, value: Any) -> RelaxExpr:
         """Images as a matrix with a row for each pixel."""
@@ -134,5 +133,6 @@ def _is_pointwise(call: Call) -> bool:
     layouts = (attrs["data_layout"], attrs["kernel_layout"])
     if layouts != ("NHWC", "HWIO") or isinstance(padding, str) or any(padding):
         return False
-    kernel = map(const_int_value, call.args[1].struct_info.extents[:2])
+    weights: Any = call.args[1].struct_info
+    kernel = map(const_int_value, weights.extents[:2])
     return all(int(n or 0) == 1 for n in (*attrs["strides"], attrs["groups"], *kernel))
