@@ -24,17 +24,20 @@ class Kind(NamedTuple):
         size: number of products that it adds to each sum.
         dtype: in which operands are stored; None for that which they have.
         sums: the dtype of the sums.
-        accumulates: whether the instruction adds to the sums, instead of another one.
+        registers: number of registers that a step takes beside the sums and the operand with
+            columns: for an element of a row, for products that another instruction adds to the
+            sums, and for constants.
     """
 
     size: int
     dtype: str | None
     sums: str
-    accumulates: bool = True
+    registers: int = 1
 
 
 BYTES: Final = Kind(4, None, "int32")
-WORDS: Final = Kind(2, "int16", "int32", accumulates=False)
+NARROW: Final = Kind(4, None, "int32", registers=3)
+WORDS: Final = Kind(2, "int16", "int32", registers=2)
 BFLOATS: Final = Kind(2, None, "float32")
 
 SHORT: Final = {"int8": "i8", "uint8": "u8", "int16": "i16", "bfloat16": "bf16"}
@@ -63,6 +66,8 @@ class DotProduct:
     def intrinsic(self, lanes: int) -> str:
         """The name of the tensor intrinsic for `lanes` sums."""
         a, b = (SHORT[dtype] for dtype in self.dtypes)
+        if self.kind is NARROW:
+            a, b = ("i7" if name == "i8" else name for name in (a, b))
         sums = "f32" if self.kind is BFLOATS else "i32"
         return f"dot_{lanes}x{self.size}_{a}{b}{sums}"
 
@@ -78,7 +83,8 @@ def find_dot_product(found: Contraction, machine: Machine) -> DotProduct | None:
     (a,), (b,) = found.fixed, found.moving
     dtypes = str(a.buffer.dtype), str(b.buffer.dtype)
     sums = str(found.accesses.stores[0].buffer.dtype)
-    kind = next((k for k in kinds(dtypes, machine) if k.sums == sums), None)
+    is_narrow = any(load.buffer.data in found.narrow for load in (a, b))
+    kind = next((k for k in kinds(dtypes, machine, is_narrow) if k.sums == sums), None)
     steps = [v for v in found.accesses.reduction if grouped_axis(a, v) is not None]
     steps = [v for v in steps if grouped_axis(b, v) is not None and found.accesses.extents[v] != 1]
     if kind is None or not steps:
@@ -88,12 +94,18 @@ def find_dot_product(found: Contraction, machine: Machine) -> DotProduct | None:
     return DotProduct(kind, step, stored)
 
 
-def kinds(dtypes: tuple[str, str], machine: Machine) -> list[Kind]:
-    """The instructions for operands of two dtypes, the fastest first."""
+def kinds(dtypes: tuple[str, str], machine: Machine, is_narrow: bool = False) -> list[Kind]:
+    """The instructions for operands of two dtypes, the fastest first.
+
+    Args:
+        is_narrow: whether the elements of one of them, in int8, are from -64 to 64.
+    """
     found = []
     if set(dtypes) <= {"int8", "uint8"}:
         signs = "int8" if dtypes[0] == dtypes[1] else "mixed int8"
         found += [BYTES] if signs in machine.dot_products else []
+        if signs == "mixed int8" and is_narrow and "narrow int8" in machine.dot_products:
+            found.append(NARROW)
     if set(dtypes) <= {"int8", "uint8", "int16"} and "int16" in machine.dot_products:
         found.append(WORDS)
     if set(dtypes) == {"bfloat16"} and "bfloat16" in machine.dot_products:

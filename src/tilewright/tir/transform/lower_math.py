@@ -68,7 +68,7 @@ def lower_math(func: PrimFunc, *, scales_natively: bool = False) -> PrimFunc:
 
 
 _SQRT: Final = Op.get("tir.sqrt")
-_DOT_PRODUCTS: Final = (Op.get("tir.dp2a"), Op.get("tir.dp4a"))
+_DOT_PRODUCTS: Final = tuple(map(Op.get, ("tir.dp2a", "tir.dp4a", "tir.dp4a_narrow")))
 """Machines that have vectors have instructions for them."""
 
 

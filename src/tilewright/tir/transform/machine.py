@@ -25,7 +25,8 @@ class Machine(NamedTuple):
         cores: number of threads that run at once.
         dot_products: of which dtypes it adds products in groups by an instruction: ``"int8"`` (four
             at once; of two signed or two unsigned numbers), ``"mixed int8"`` (of one each),
-            ``"int16"`` and ``"bfloat16"`` (two at once).
+            ``"narrow int8"`` (of one each, the signed one from -64 to 64), ``"int16"`` and
+            ``"bfloat16"`` (two at once).
     """
 
     vector_bits: int = 512
