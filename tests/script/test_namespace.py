@@ -22,7 +22,8 @@ log1p pow sqrt rsqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh
 fmod floordiv floormod truncdiv truncmod ceildiv hypot ldexp copysign nextafter isnan isinf isfinite
 isnullptr popcount clz shift_left shift_right bitwise_and bitwise_or bitwise_xor bitwise_not likely
 q_multiply_shift q_multiply_shift_per_axis if_then_else Select ramp Ramp broadcast Broadcast Shuffle
-vscale get_active_lane_mask vectorlow vectorhigh vectorcombine dp2a dp4a mmla call_extern
+vscale get_active_lane_mask vectorlow vectorhigh vectorcombine dp2a dp4a dp4a_narrow mmla
+call_extern
 call_pure_extern call_intrin
 call_packed call_cpacked call_llvm_intrin call_llvm_pure_intrin tvm_tuple
 tvm_access_ptr address_of tvm_struct_get tvm_struct_set lookup_param assume undef Var SizeVar IntImm

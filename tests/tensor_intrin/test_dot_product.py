@@ -16,8 +16,8 @@ from tilewright.tir import BufferLoad, BufferStore, Schedule, ScheduleError, Ten
 from tilewright.tir.interpreter.program import first_difference
 
 SIGNS = list(itertools.product(("i8", "u8"), repeat=2))
-KINDS = [f"{a}{b}i32" for a, b in SIGNS] + ["u8u8u32"]
-DTYPES = {"i8": "int8", "u8": "uint8"}
+KINDS = [*(f"{a}{b}i32" for a, b in SIGNS), "u8u8u32", "u8i7i32", "i7u8i32"]
+DTYPES = {"i7": "int8", "i8": "int8", "u8": "uint8"}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -44,7 +44,15 @@ def test_other_names(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["dot_5x4_i8i8i32", "dot_16x4_i8i8u32", "dot_16x4", "dot_16x4_f", "mmla_2x2x4_i8i8i32"]
+    "name",
+    [
+        "dot_5x4_i8i8i32",
+        "dot_16x4_i8i8u32",
+        "dot_8x4_i7i8i32",
+        "dot_16x4",
+        "dot_16x4_f",
+        "mmla_2x2x4_i8i8i32",
+    ],
 )
 def test_there_are_no_others(name):
     assert TensorIntrin.get(name, allow_missing=True) is None

@@ -12,10 +12,13 @@ from tilewright.error import ArgumentError
 from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.rewrite import walk
 from tilewright.relax.expr import Call, ExternFunc, Function
-from tilewright.relax.transform.pack_constants import constant_operands, with_constant_params
+from tilewright.relax.transform.pack_constants import (
+    constant_operands,
+    with_constant_params,
+    without_constant_params,
+)
 from tilewright.relax.transform.private_functions import callees_first, calls_in
 from tilewright.schedule_rules.eligible import IS_SCHEDULED
-from tilewright.schedule_rules.operands import CONSTANT_PARAMS
 from tilewright.target import Target
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.substitute import symbolic_sizes
@@ -96,7 +99,7 @@ def extract_tasks(
         if symbolic_sizes(function):
             _logger.warning("%s has symbolic sizes, so it is not tuned", name)
             continue
-        function = with_constant_params(function, constants.get(GlobalVar(name), ()))
+        function = with_constant_params(function, constants.get(GlobalVar(name)))
         program = normalized(function.without_attr("global_symbol"))
         positions = by_hash.setdefault(equality.hash(program), [])
         for position in positions:
@@ -247,11 +250,11 @@ def apply_database(
     for var, function in programs.items():
         if function.attrs.get(IS_SCHEDULED):
             continue
-        function = with_constant_params(function, constants.get(var, ()))
+        function = with_constant_params(function, constants.get(var))
         program = function.without_attr("global_symbol")
         found = find_schedules(database, program, target)
         if not found.matched:  # a record of the same program, measured without constants
-            found = find_schedules(database, program.without_attr(CONSTANT_PARAMS), target)
+            found = find_schedules(database, without_constant_params(program), target)
         if not found.matched:
             missed.append(var.name_hint)
             continue

@@ -23,6 +23,7 @@ from tilewright.schedule_rules.operands import (
     constant_memory,
     few_rows,
     find_contraction,
+    narrow_memory,
 )
 from tilewright.schedule_rules.structures import Structure
 from tilewright.tir.schedule import BlockRV, Schedule
@@ -64,7 +65,7 @@ def tile_products(
     if found is None:
         return []
     constants = constant_memory(sch)
-    found = replace(found, few_rows=few_rows(sch))
+    found = replace(found, few_rows=few_rows(sch), narrow=narrow_memory(sch))
     ways = plans(found, machine, nest.outer, constants)
     if most < math.inf and ways:
         times = [plan.cycles(constants) for plan in ways]

@@ -98,7 +98,7 @@ class Plan:
     @property
     def other_registers(self) -> int:
         """Number of registers that a step takes beside the results and the vectors of columns."""
-        return 1 if self.dot is None or self.dot.kind.accumulates else 2
+        return 1 if self.dot is None else self.dot.kind.registers
 
     @property
     def multiplies_matrices(self) -> bool:

@@ -24,19 +24,22 @@ class Kind(NamedTuple):
         size: number of products that it adds to each sum.
         dtype: in which operands are stored; None for that which they have.
         sums: the dtype of the sums.
-        accumulates: whether the instruction adds to the sums, instead of another one.
+        registers: number of registers that a step takes beside the sums and the operand with
+            columns: for an element of a row, for products that another instruction adds to the
+            sums, and for constants.
         rows: number of rows that it multiplies at once, with as many columns if these are several.
     """
 
     size: int
     dtype: str | None
     sums: str
-    accumulates: bool = True
+    registers: int = 1
     rows: int = 1
 
 
 BYTES: Final = Kind(4, None, "int32")
-WORDS: Final = Kind(2, "int16", "int32", accumulates=False)
+NARROW: Final = Kind(4, None, "int32", registers=3)
+WORDS: Final = Kind(2, "int16", "int32", registers=2)
 BFLOATS: Final = Kind(2, None, "float32")
 BYTE_MATRICES: Final = Kind(8, None, "int32", rows=2)
 BFLOAT_MATRICES: Final = Kind(4, None, "float32", rows=2)
@@ -67,6 +70,8 @@ class DotProduct:
     def intrinsic(self, lanes: int) -> str:
         """The name of the tensor intrinsic for `lanes` sums."""
         a, b = (SHORT[dtype] for dtype in self.dtypes)
+        if self.kind is NARROW:
+            a, b = ("i7" if name == "i8" else name for name in (a, b))
         sums = "f32" if self.kind.sums == "float32" else "i32"
         form = f"dot_{lanes}" if self.kind.rows == 1 else f"mmla_{self.kind.rows}x{lanes}"
         return f"{form}x{self.size}_{a}{b}{sums}"
@@ -84,12 +89,13 @@ def find_dot_products(found: Contraction, machine: Machine) -> list[DotProduct]:
     (a,), (b,) = found.fixed, found.moving
     dtypes = str(a.buffer.dtype), str(b.buffer.dtype)
     sums = str(found.accesses.stores[0].buffer.dtype)
+    is_narrow = any(load.buffer.data in found.narrow for load in (a, b))
     steps = [v for v in found.accesses.reduction if grouped_axis(a, v) is not None]
     steps = [v for v in steps if grouped_axis(b, v) is not None and found.accesses.extents[v] != 1]
     if not steps:
         return []
     ways = []
-    for kind in kinds(dtypes, machine):
+    for kind in kinds(dtypes, machine, is_narrow):
         if kind.sums == sums:
             whole = [v for v in steps if found.accesses.extent(v) % kind.size == 0]
             stored = dtypes if kind.dtype is None else (kind.dtype, kind.dtype)
@@ -97,14 +103,20 @@ def find_dot_products(found: Contraction, machine: Machine) -> list[DotProduct]:
     return ways
 
 
-def kinds(dtypes: tuple[str, str], machine: Machine) -> list[Kind]:
-    """The instructions for operands of two dtypes, the fastest first."""
+def kinds(dtypes: tuple[str, str], machine: Machine, is_narrow: bool = False) -> list[Kind]:
+    """The instructions for operands of two dtypes, the fastest first.
+
+    Args:
+        is_narrow: whether the elements of one of them, in int8, are from -64 to 64.
+    """
     found = []
     if set(dtypes) <= {"int8", "uint8"}:
         signs = "int8" if dtypes[0] == dtypes[1] else "mixed int8"
         has_matrices = f"{signs} matrix" in machine.dot_products
         found += [BYTE_MATRICES] if has_matrices and dtypes != ("int8", "uint8") else []
         found += [BYTES] if signs in machine.dot_products else []
+        if signs == "mixed int8" and is_narrow and "narrow int8" in machine.dot_products:
+            found.append(NARROW)
     if set(dtypes) <= {"int8", "uint8", "int16"} and "int16" in machine.dot_products:
         found.append(WORDS)
     if set(dtypes) == {"bfloat16"} and "bfloat16" in machine.dot_products:

@@ -28,6 +28,9 @@ the most so many."""
 CONSTANT_PARAMS: Final = "tir.constant_params"
 """The attribute with the positions of parameters that are constants in all calls."""
 
+NARROW_PARAMS: Final = "tir.narrow_params"
+"""The attribute with the positions of those of int8 whose elements are from -64 to 64."""
+
 
 @dataclass(frozen=True, eq=False)
 class Contraction:
@@ -43,6 +46,7 @@ class Contraction:
         fixed: the accesses to operands without.
         few_rows: the number of rows that a symbolic one stands for, where those are known to be
             few; None where nothing is known.
+        narrow: the memory of operands of int8 whose elements are known to be from -64 to 64.
     """
 
     accesses: BlockAccesses
@@ -52,6 +56,7 @@ class Contraction:
     moving: tuple[StridedAccess, ...]
     fixed: tuple[StridedAccess, ...]
     few_rows: int | None = None
+    narrow: frozenset[Var] = frozenset()
 
     def row_count(self) -> int:
         """How many rows there are, as far as that is known."""
@@ -120,9 +125,19 @@ def constant_memory(sch: Schedule) -> frozenset[Var]:
 
 def constants_of(func: PrimFunc) -> frozenset[Var]:
     """The memory of parameters of a function that are constants in all calls."""
-    if CONSTANT_PARAMS not in func.attrs:
-        return frozenset()
-    params = [func.params[int(position)] for position in func.attrs[CONSTANT_PARAMS]]
+    return _memory_of(func, CONSTANT_PARAMS)
+
+
+def narrow_memory(sch: Schedule) -> frozenset[Var]:
+    """The memory of parameters of the function at hand whose elements are from -64 to 64."""
+    var = sch.func_working_on
+    func = None if var is None else sch.mod[var.name_hint]
+    return _memory_of(func, NARROW_PARAMS) if isinstance(func, PrimFunc) else frozenset()
+
+
+def _memory_of(func: PrimFunc, attribute: str) -> frozenset[Var]:
+    """The memory of the parameters whose positions an attribute has."""
+    params = [func.params[int(position)] for position in func.attrs.get(attribute) or ()]
     return frozenset(func.buffer_map[param].data for param in params)
 
 

@@ -112,6 +112,8 @@ def dot_product_dtypes(
     if architecture != "x86_64" or vector_bits < 128:
         return frozenset()
     found = {"int16"}
+    if "avx2" in features:
+        found.add("narrow int8")
     if {"avx512vnni", "avx512vl"} <= features or ("avxvnni" in features and vector_bits <= 256):
         found |= {"int8", "mixed int8"}
     if {"avx512bf16", "avx512vl"} <= features:

@@ -5,17 +5,20 @@ all lanes i and four k, where A and B are ``i8`` or ``u8`` and C is ``i32``, or 
 are unsigned. The lanes are 4, 8 or 16, as 128, 256 or 512 bits hold. The names by which these
 intrinsics are known elsewhere, such as ``dot_16x4_vnni``, mean the same.
 
+One of A and B may be ``i7`` if the other is ``u8``: an int8 from -64 to 64, which is not checked,
+but known to whoever names the intrinsic.
+
 ``dot_<lanes>x2_i16i16i32`` and ``dot_<lanes>x2_bf16bf16f32`` do the same with pairs of int16, and
 of bfloat16 with sums in float32.
 
 ``mmla_2x2x8_<A><B><C>`` is the product of two rows and two columns, ``C[i, j] += A[i, k] * B[j,
 k]`` for eight k; ``mmla_2x2x4_bf16bf16f32`` does the same with four bfloat16 each.
 
-The implementation is `T.dp4a`, `T.dp2a` or `T.mmla`, which means the same everywhere. Code for a
-processor with such instructions has them: ``vpdpbusd`` (AVX-512 VNNI, AVX-VNNI), ``vpdpbssd``,
-``vpdpbuud``, ``sdot``, ``udot``, ``usdot``; for pairs ``pmaddwd``, ``vpdpwssd``, ``vdpbf16ps``,
-``bfdot``; for matrices ``smmla``, ``ummla``, ``usmmla``, ``bfmmla``. Where there is one for
-unsigned times signed numbers only, that is the fastest.
+The implementation is `T.dp4a`, `T.dp4a_narrow`, `T.dp2a` or `T.mmla`, which means the same
+everywhere. Code for a processor with such instructions has them: ``vpdpbusd`` (AVX-512 VNNI,
+AVX-VNNI), ``vpdpbssd``, ``vpdpbuud``, ``sdot``, ``udot``, ``usdot``, ``pmaddubsw``; for pairs
+``pmaddwd``, ``vpdpwssd``, ``vdpbf16ps``, ``bfdot``; for matrices ``smmla``, ``ummla``, ``usmmla``,
+``bfmmla``. Where there is one for unsigned times signed numbers only, that is the fastest.
 """
 
 # pyright: reportGeneralTypeIssues=false, reportIndexIssue=false
@@ -24,14 +27,17 @@ unsigned times signed numbers only, that is the fastest.
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
+from tilewright.ir.expr import Expr
 from tilewright.script import tir as T
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.op import dp2a, dp4a, mmla
+from tilewright.tir.op import dp2a, dp4a, dp4a_narrow, mmla
 from tilewright.tir.tensor_intrin import TensorIntrin
 
 DTYPES: Final = {
+    "i7": "int8",
     "i8": "int8",
     "u8": "uint8",
     "i16": "int16",
@@ -64,7 +70,7 @@ def dot_product_named(name: str) -> TensorIntrin | None:
             matrix_product_desc(int(size), *dtypes), matrix_product_impl(int(size), *dtypes)
         )
     parts = re.fullmatch(
-        r"dot_(4|8|16)x(?:(4)_(?:([iu]8)([iu]8)(i32)|(u8)(u8)(u32))|"
+        r"dot_(4|8|16)x(?:(4)_(?:([iu]8)([iu]8)(i32)|(u8)(i7)(i32)|(i7)(u8)(i32)|(u8)(u8)(u32))|"
         r"(2)_(?:(i16)(i16)(i32)|(bf16)(bf16)(f32)))",
         ALIASES.get(name, name),
     )
@@ -73,7 +79,8 @@ def dot_product_named(name: str) -> TensorIntrin | None:
     lanes, group, *kinds = (part for part in parts.groups() if part is not None)
     a, b, c = (DTYPES[kind] for kind in kinds)
     sizes = int(lanes), int(group)
-    return TensorIntrin(dot_product_desc(*sizes, a, b, c), dot_product_impl(*sizes, a, b, c))
+    sums = dp2a if group == "2" else dp4a_narrow if "i7" in kinds else dp4a
+    return TensorIntrin(dot_product_desc(*sizes, a, b, c), dot_product_impl(*sizes, a, b, c, sums))
 
 
 def dot_product_desc(lanes: int, group: int, a: str, b: str, c: str) -> PrimFunc:
@@ -95,10 +102,12 @@ def dot_product_desc(lanes: int, group: int, a: str, b: str, c: str) -> PrimFunc
     return desc
 
 
-def dot_product_impl(lanes: int, group: int, a: str, b: str, c: str) -> PrimFunc:
-    """All of it at once: A is repeated for each lane, as the bits of one number."""
+def dot_product_impl(
+    lanes: int, group: int, a: str, b: str, c: str, sums: Callable[[Any, Any, Any], Expr]
+) -> PrimFunc:
+    """All of it at once, by the operator `sums`: A is repeated for each lane, as the bits of one
+    number."""
     count = group * lanes
-    sums = dp4a if group == 4 else dp2a
 
     @T.prim_func
     def impl(A_handle: T.handle, B_handle: T.handle, C_handle: T.handle):

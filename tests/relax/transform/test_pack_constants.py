@@ -12,6 +12,7 @@ from tests.relax.transform.fusion_programs import (
     is_call,
 )
 
+import tilewright as tvm
 from tilewright import relax, te
 from tilewright.relax import transform
 from tilewright.relax.op.base import CALL_TIR
@@ -98,3 +99,26 @@ def test_exported_kernels_stay():
     assert packed(mod) is not mod
     mod["dense"] = mod["dense"].with_attr("global_symbol", "dense")
     assert packed(mod) is mod
+
+
+@pytest.mark.parametrize(("largest", "is_narrow"), [(64, True), (65, False)])
+@pytest.mark.parametrize("rows", [7, 40])
+def test_bytes_are_multiplied_as_bytes_where_weights_are_narrow(largest, is_narrow, rows):
+    rng = np.random.default_rng(0)
+    w = rng.integers(-64, 65, (30, 24)).astype("int8")
+    w[:2] = [[64], [-64]]
+    w[2, 3] = largest
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorStructInfo((rows, 30), "uint8"))
+    with builder.function("main", [x]):
+        product = builder.emit(relax.op.matmul(x, relax.const(w), out_dtype="int32"))
+        builder.emit_func_output(builder.emit(relax.op.add(product, relax.const(1, "int32"))))
+    target = "llvm -mtriple=x86_64-linux-gnu -mcpu=haswell -num-cores=1"
+    with tvm.target.Target(target):
+        lowered = relax.get_pipeline("default_build")(builder.get())
+    assert ("dp4a_narrow" in str(lowered)) is is_narrow
+    data = np.full((rows, 30), 255, "uint8")
+    data[:, ::3] = rng.integers(0, 256, (rows, 10))
+    main = relax.VirtualMachine(relax.build(builder.get(), target))["main"]
+    expected = data.astype("int32") @ w.astype("int32") + 1
+    np.testing.assert_array_equal(main(tvm.nd.array(data)).numpy(), expected)

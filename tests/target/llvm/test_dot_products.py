@@ -36,13 +36,13 @@ def lanes_of(count):
     return const(0) if count == 1 else tir.Ramp(const(0), const(1), count)
 
 
-def dot_products(lanes, a, b, c="int32"):
+def dot_products(lanes, a, b, c="int32", operator=op.dp4a):
     """C[i] += A[4 * i + k] * B[4 * i + k] for all k < 4, for all i at once."""
     shapes = ((4 * lanes, a, "A"), (4 * lanes, b, "B"), (lanes, c, "C"))
     A, B, C = (tir.decl_buffer((count,), dtype, name) for count, dtype, name in shapes)
     x, y = (buffer.vload((lanes_of(4 * lanes),)) for buffer in (A, B))
     index = (lanes_of(lanes),)
-    return function([A, B, C], tir.BufferStore(C, op.dp4a(x, y, C.vload(index)), index))
+    return function([A, B, C], tir.BufferStore(C, operator(x, y, C.vload(index)), index))
 
 
 def edge_values(lanes, a, b, c):
@@ -61,9 +61,37 @@ def test_every_product_and_sum_is_exact(target, lanes):
         check(dot_products(lanes, a, b, c), *edge_values(lanes, a, b, c), target=target)
 
 
-def instructions(spec, lanes, a, b):
+def narrow_products(lanes, *, swapped):
+    dtypes = ("int8", "uint8") if swapped else ("uint8", "int8")
+    return dot_products(lanes, *dtypes, operator=op.dp4a_narrow)
+
+
+def narrow_values(lanes, *, swapped):
+    rng = np.random.default_rng(lanes)
+    x = rng.choice(EDGES, 4 * lanes)
+    y = rng.choice([-64, -63, -1, 0, 1, 63, 64], 4 * lanes).astype("int8")
+    x[:4], y[:4] = 255, 64  # the largest sum
+    x[-4:], y[-4:] = 255, -64
+    total = rng.integers(-(2**31), 2**31, lanes).astype("int32")
+    return (y, x, total) if swapped else (x, y, total)
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.cpu)
+@pytest.mark.parametrize("lanes", [1, 3, 4, 8, 16, 20])
+def test_products_of_narrow_numbers_are_exact(target, lanes):
+    for swapped in (False, True):
+        values = narrow_values(lanes, swapped=swapped)
+        check(narrow_products(lanes, swapped=swapped), *values, target=target)
+
+
+def test_narrow_products_are_of_an_unsigned_and_a_signed_number():
+    with pytest.raises(DTypeError, match="uint8 and of int8, got int8x16 and int8x16"):
+        dot_products(4, "int8", "int8", operator=op.dp4a_narrow)
+
+
+def instructions(spec, lanes, a, b, operator=op.dp4a):
     target = Target(spec)
-    text = compiled(dot_products(lanes, a, b), target).assembly
+    text = compiled(dot_products(lanes, a, b, operator=operator), target).assembly
     lines = (line.strip().removeprefix("{vex}").split() for line in text.splitlines())
     return [line[0] for line in lines if line]
 
@@ -92,6 +120,21 @@ X86, ARM = "llvm -mtriple=x86_64-linux-gnu -mcpu=", "llvm -mtriple=aarch64-linux
 def test_instructions(spec, lanes, counts):
     for signs, (instruction, count) in counts.items():
         assert instructions(spec, lanes, *signs).count(instruction) == count, signs
+
+
+@pytest.mark.parametrize(
+    ("spec", "lanes", "instruction"),
+    [
+        (X86 + "haswell", 8, "vpmaddubsw"),
+        (X86 + "skylake-avx512", 16, "vpmaddubsw"),
+        (X86 + "cascadelake", 16, "vpdpbusd"),
+        (X86 + "x86-64", 4, "pmaddwd"),
+        (ARM + ",+dotprod,+i8mm", 4, "usdot"),
+    ],
+)
+def test_instructions_for_narrow_numbers(spec, lanes, instruction):
+    for signs in (("uint8", "int8"), ("int8", "uint8")):
+        assert instruction in instructions(spec, lanes, *signs, operator=op.dp4a_narrow)
 
 
 def pairs(lanes, dtype, sums):
@@ -157,6 +200,9 @@ def test_processors_that_this_machine_lacks(spec):
     with emulated(target):
         for a, b in SIGNS:
             check(dot_products(16, a, b), *edge_values(16, a, b, "int32"), target=target)
+        for swapped in (False, True):
+            values = narrow_values(16, swapped=swapped)
+            check(narrow_products(16, swapped=swapped), *values, target=target)
         rng = np.random.default_rng(0)
         x, y = (rng.choice([-(2**15), -1, 1, 2**15 - 1], 40).astype("int16") for _ in range(2))
         check(pairs(20, "int16", "int32"), x, y, np.arange(20, dtype="int32"), target=target)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,15 +20,27 @@ from tilewright.relax.transform.fusion_graph import OP_PATTERN
 from tilewright.relax.transform.processor_pass import ProcessorPass
 from tilewright.runtime.ndarray import NDArray, array
 from tilewright.schedule_rules.eligible import may_schedule
-from tilewright.schedule_rules.operands import CONSTANT_PARAMS
+from tilewright.schedule_rules.operands import CONSTANT_PARAMS, NARROW_PARAMS
 from tilewright.target import Target
 from tilewright.tir.analysis.pattern_kind import PatternKind
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.transform.lift_copies import lift_copies
 
 
-def constant_operands(mod: IRModule) -> dict[GlobalVar, tuple[int, ...]]:
-    """The operands of kernels that are constants in all calls, by their positions.
+class ConstantOperands(NamedTuple):
+    """The operands of a kernel that are constants in all calls.
+
+    Attributes:
+        positions: their positions.
+        narrow: the positions of those of int8 whose elements are from -64 to 64.
+    """
+
+    positions: tuple[int, ...]
+    narrow: tuple[int, ...]
+
+
+def constant_operands(mod: IRModule) -> dict[GlobalVar, ConstantOperands]:
+    """The operands of kernels that are constants in all calls.
 
     Kernels that are called in another way, or exported, must take what they take now, and are left
     out; so are those whose operands no schedule packs.
@@ -46,13 +58,25 @@ def constant_operands(mod: IRModule) -> dict[GlobalVar, tuple[int, ...]]:
     for var, callers in calls.items():
         func = mod[var]
         if len(callers) == mentioned[var] and func.global_symbol is None and _may_pack(func):
-            found[var] = tuple(_positions(callers))
-    return {var: positions for var, positions in found.items() if positions}
+            values = dict(_constants(callers))
+            narrow = (
+                position for position, column in values.items() if all(map(_is_narrow, column))
+            )
+            found[var] = ConstantOperands(tuple(values), tuple(narrow))
+    return {var: operands for var, operands in found.items() if operands.positions}
 
 
-def with_constant_params(func: PrimFunc, positions: Sequence[int]) -> PrimFunc:
+def with_constant_params(func: PrimFunc, operands: ConstantOperands | None) -> PrimFunc:
     """A function that says which of its parameters are constants in all calls."""
-    return func.with_attr(CONSTANT_PARAMS, tuple(positions)) if positions else func
+    if operands is None:
+        return func
+    result = func.with_attr(CONSTANT_PARAMS, operands.positions)
+    return result.with_attr(NARROW_PARAMS, operands.narrow) if operands.narrow else result
+
+
+def without_constant_params(func: PrimFunc) -> PrimFunc:
+    """A function that does not say that."""
+    return func.without_attr(CONSTANT_PARAMS).without_attr(NARROW_PARAMS)
 
 
 def _may_pack(func: PrimFunc) -> bool:
@@ -64,15 +88,23 @@ def _may_pack(func: PrimFunc) -> bool:
     )
 
 
-def _positions(calls: Iterable[Call]) -> Iterable[int]:
-    """The operands that are constants in all of `calls`."""
+def _constants(calls: Iterable[Call]) -> Iterable[tuple[int, tuple[Constant, ...]]]:
+    """The operands that are constants in all of `calls`, by their positions."""
     operands = [call.args[1] for call in calls]
     fields = [item.fields for item in operands if isinstance(item, Tuple)]
     if len(fields) < len(operands):
         return
     for position, column in enumerate(zip(*fields, strict=True)):
         if all(isinstance(value, Constant) for value in column):
-            yield position
+            yield position, column
+
+
+def _is_narrow(value: Constant) -> bool:
+    """Whether it has elements from -64 to 64, in int8."""
+    if str(value.data.dtype) != "int8":
+        return False
+    elements = value.data.numpy()
+    return elements.min(initial=0) >= -64 and elements.max(initial=0) <= 64
 
 
 class PackConstants(ProcessorPass):
@@ -94,8 +126,8 @@ class PackConstants(ProcessorPass):
     def transform_for(self, mod: IRModule, target: Target) -> IRModule:
         result = mod.clone()
         copies: dict[GlobalVar, dict[int, PrimFunc]] = {}
-        for var, positions in constant_operands(mod).items():
-            packed = _packed(var, mod[var], positions, target)
+        for var, operands in constant_operands(mod).items():
+            packed = _packed(var, mod[var], operands, target)
             if packed is not None:
                 func, copies[var] = packed
                 result.update_func(var, func)
@@ -109,15 +141,15 @@ class PackConstants(ProcessorPass):
 
 
 def _packed(
-    var: GlobalVar, func: PrimFunc, positions: Sequence[int], target: Target
+    var: GlobalVar, func: PrimFunc, operands: ConstantOperands, target: Target
 ) -> tuple[PrimFunc, dict[int, PrimFunc]] | None:
     """The kernel with its schedule, and the functions that pack its operands; None without any."""
     if may_schedule(func):
-        known = with_constant_params(func, positions)
+        known = with_constant_params(func, operands)
         func = scheduling(target)(IRModule({var: known}))[var]
         if func is known:
             return None
-    scheduled, copies = lift_copies(func.without_attr(CONSTANT_PARAMS), positions)
+    scheduled, copies = lift_copies(without_constant_params(func), operands.positions)
     return (scheduled, copies) if copies else None
 
 

@@ -199,6 +199,7 @@ _SPECIAL: Final[dict[str, Callable[[CallCompiler, Call], Code]]] = {
     "get_active_lane_mask": CallCompiler._lane_mask,
     "dp2a": CallCompiler._dot_product,
     "dp4a": CallCompiler._dot_product,
+    "dp4a_narrow": CallCompiler._dot_product,
     "mmla": CallCompiler._matrix_product,
     "reduce_lanes": CallCompiler._reduce_lanes,
     "any_lane": CallCompiler._any_lane,

@@ -188,6 +188,7 @@ EXPANSIONS: Final[dict[Op, Callable[[Call], Expr]]] = {
     Op.get("tir.q_multiply_shift_per_axis"): _q_multiply_shift_per_axis,
     Op.get("tir.dp2a"): _dot_product,
     Op.get("tir.dp4a"): _dot_product,
+    Op.get("tir.dp4a_narrow"): _dot_product,
     Op.get("tir.mmla"): _matrix_product,
     Op.get("tir.reduce_lanes"): _reduce_lanes,
     Op.get("tir.vectorlow"): lambda call: _lanes(call, 0),

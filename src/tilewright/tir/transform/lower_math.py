@@ -68,7 +68,9 @@ def lower_math(func: PrimFunc, *, scales_natively: bool = False) -> PrimFunc:
 
 
 _SQRT: Final = Op.get("tir.sqrt")
-_DOT_PRODUCTS: Final = tuple(Op.get(f"tir.{name}") for name in ("dp2a", "dp4a", "mmla"))
+_DOT_PRODUCTS: Final = tuple(
+    Op.get(f"tir.{name}") for name in ("dp2a", "dp4a", "dp4a_narrow", "mmla")
+)
 """Machines that have vectors have instructions for them."""
 
 

@@ -25,8 +25,9 @@ class Machine(NamedTuple):
         cores: number of threads that run at once.
         dot_products: of which dtypes it adds products in groups by an instruction: ``"int8"`` (four
             at once; of two signed or two unsigned numbers), ``"mixed int8"`` (of one each),
-            ``"int16"`` and ``"bfloat16"`` (two at once). ``"int8 matrix"`` and the like: also those
-            of two rows and two columns by one instruction; mixed ones with unsigned rows.
+            ``"narrow int8"`` (of one each, the signed one from -64 to 64), ``"int16"`` and
+            ``"bfloat16"`` (two at once). ``"int8 matrix"`` and the like: also those of two rows and
+            two columns by one instruction; mixed ones with unsigned rows.
     """
 
     vector_bits: int = 512

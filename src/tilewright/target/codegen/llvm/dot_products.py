@@ -36,6 +36,21 @@ def _dp4a(emitter: FunctionEmitter, call: Call) -> str:
     return _in_pieces(emitter, call, operands, INT32, _most_lanes(emitter), emit)
 
 
+@emits("tir.dp4a_narrow")
+def _dp4a_narrow(emitter: FunctionEmitter, call: Call) -> str:
+    signs = [arg.dtype.is_int for arg in call.args[:2]]
+
+    def emit(a: str, b: str, total: str, lanes: int) -> str:
+        operands = Bytes(a, signs[0]), Bytes(b, signs[1])
+        features = emitter.module.target.features
+        if "avx2" not in features or _has_mixed_dot_product(emitter, lanes):
+            return _dot_product(emitter, *operands, total, lanes)
+        return _by_pairs(emitter, *operands, total, lanes)
+
+    operands = [emitter.operand(arg) for arg in call.args]
+    return _in_pieces(emitter, call, operands, INT32, _most_lanes(emitter), emit)
+
+
 @emits("tir.dp2a")
 def _dp2a(emitter: FunctionEmitter, call: Call) -> str:
     operands = [emitter.operand(arg) for arg in call.args]
@@ -119,13 +134,16 @@ def _dot_product(emitter: FunctionEmitter, a: Bytes, b: Bytes, total: str, lanes
     if a.signed is b.signed and bits <= 256 and "avxvnniint8" in features:
         name = f"avx2.vpdpb{'ssd' if a.signed else 'uud'}.{bits}"
         return _accumulate(emitter, name, total, a.value, b.value, lanes)
-    if "avx512vnni" in features if bits == 512 else _has_short_dot_product(emitter):
+    if _has_mixed_dot_product(emitter, lanes):
         return _mixed_dot_product(emitter, a, b, total, lanes)
     return _by_words(emitter, a, b, total, lanes)
 
 
-def _has_short_dot_product(emitter: FunctionEmitter) -> bool:
+def _has_mixed_dot_product(emitter: FunctionEmitter, lanes: int) -> bool:
+    """Whether there is an instruction for unsigned times signed numbers."""
     features = emitter.module.target.features
+    if lanes == 16:
+        return "avx512vnni" in features
     return "avxvnni" in features or {"avx512vnni", "avx512vl"} <= features
 
 
@@ -173,6 +191,18 @@ def _by_words(emitter: FunctionEmitter, a: Bytes, b: Bytes, total: str, lanes: i
     ):
         total = _sum_of_words(emitter, x, y, total, lanes)
     return total
+
+
+def _by_pairs(emitter: FunctionEmitter, a: Bytes, b: Bytes, total: str, lanes: int) -> str:
+    """By the instruction whose sums of two products have 16 bits, which suffice for narrow numbers;
+    pairs of these are added by another one."""
+    unsigned, signed = (b.value, a.value) if a.signed else (a.value, b.value)
+    word, byte = value_type(_words(lanes)), value_type(DType("int8").with_lanes(4 * lanes))
+    name = {4: "ssse3.pmadd.ub.sw.128", 8: "avx2.pmadd.ub.sw", 16: "avx512.pmaddubs.w.512"}[lanes]
+    function = emitter.module.declare(f"llvm.x86.{name}", word, (byte, byte))
+    call = f"call {word} {function}({byte} {unsigned}, {byte} {signed})"
+    pairs = emitter.pure(call, unsigned, signed)
+    return _sum_of_words(emitter, pairs, splat("i16", "1", 2 * lanes), total, lanes)
 
 
 def _sum_of_words(emitter: FunctionEmitter, a: str, b: str, total: str, lanes: int) -> str:
