@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+import numpy as np
+
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Add, Cast, Expr, Mul, Var
 from tilewright.schedule_rules.accesses import StridedAccess
@@ -111,6 +113,13 @@ def kinds(dtypes: tuple[str, str], machine: Machine, is_narrow: bool = False) ->
     if set(dtypes) == {"bfloat16"} and "bfloat16" in machine.dot_products:
         found.append(BFLOATS)
     return found
+
+
+def is_narrow(elements: np.ndarray) -> bool:
+    """Whether integers are from -64 to 64, in int8."""
+    if elements.dtype != "int8":
+        return False
+    return elements.min(initial=0) >= -64 and elements.max(initial=0) <= 64
 
 
 def _is_sum_of_products(found: Contraction) -> bool:
