@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+import numpy as np
+
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Add, Cast, Expr, Mul, Var
 from tilewright.schedule_rules.accesses import StridedAccess
@@ -123,6 +125,13 @@ def kinds(dtypes: tuple[str, str], machine: Machine, is_narrow: bool = False) ->
         has_matrices = "bfloat16 matrix" in machine.dot_products
         found += [BFLOAT_MATRICES, BFLOATS] if has_matrices else [BFLOATS]
     return found
+
+
+def is_narrow(elements: np.ndarray) -> bool:
+    """Whether integers are from -64 to 64, in int8."""
+    if elements.dtype != "int8":
+        return False
+    return elements.min(initial=0) >= -64 and elements.max(initial=0) <= 64
 
 
 def _is_sum_of_products(found: Contraction) -> bool:

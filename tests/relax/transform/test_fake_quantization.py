@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from tests.relax.builders import array, module_of
-from tests.relax.transform.parts import assert_unchanged, names_of
+from tests.relax.builders import array, bindings_in, module_of
+from tests.relax.transform.parts import assert_unchanged, name_of, names_of
 
 from tilewright import relax
 from tilewright.relax.analysis import check_well_formed
@@ -178,3 +178,24 @@ def test_products_are_of_integers_where_there_are_instructions_for_them():
     with Target("llvm -mcpu=haswell"):
         after = FakeQuantizationToInteger(if_fast=True)(PRODUCTS["conv2d"])
         assert "dequantize" not in names_of(DeadCodeElimination()(after)["main"])
+
+
+@pytest.mark.parametrize("largest", [64, 65])
+@pytest.mark.parametrize("name", ["matmul", "conv2d"])
+def test_signed_numbers_become_unsigned_where_narrow_weights_are_faster_then(name, largest):
+    numbers = np.random.default_rng(0).integers(-64, 64, (4, 5, 3, 3)).astype("int8")
+    numbers[0, 0, 0, 0] = largest
+    call, shape = op.nn.conv2d, (1, 5, 6, 6)
+    if name == "matmul":
+        call, numbers, shape = op.matmul, numbers[:, :, 0, 0].T, (3, 5)
+    before = product_of(
+        lambda b, x: call(x, real(b, const(numbers), 0.5, 0)), *shape, dtype="int8", zero_point=-7
+    )
+    with Target("llvm -mcpu=haswell"):
+        after = FakeQuantizationToInteger(if_fast=True)(before)
+    check_well_formed(after)
+    products = [b.value for b in bindings_in(after["main"]) if name_of(b.value).endswith(name)]
+    dtypes = [str(product.args[0].struct_info.dtype) for product in products]
+    assert dtypes == ["uint8" if largest == 64 else "int8"]
+    x = drawn(shape, "int8")
+    np.testing.assert_allclose(evaluate(after, x), evaluate(before, x), rtol=1e-6)

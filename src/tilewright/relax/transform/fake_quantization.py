@@ -19,7 +19,7 @@ from tilewright.relax.integer_products import WIDE, integer_convolution, integer
 from tilewright.relax.struct_info import TensorStructInfo
 from tilewright.relax.transform.decompose_ops import CONVOLUTIONS, along_axis
 from tilewright.relax.transform.function_pass import ModuleMutator, constant_of, is_call_of
-from tilewright.schedule_rules.dot_products import kinds
+from tilewright.schedule_rules.dot_products import NARROW, is_narrow, kinds
 from tilewright.target import Target
 from tilewright.target.kinds import KERNEL_KINDS
 from tilewright.tir.transform.machine import Machine
@@ -126,6 +126,23 @@ class _Integers(ModuleMutator):
         """Whether sums of products of their integers are wanted."""
         return self._machine is None or bool(kinds((a.dtype, b.dtype), self._machine))
 
+    def unsigned(self, a: _Quantized, b: _Quantized, depth: Any) -> _Quantized:
+        """The first factor in uint8, if it is in int8 and products of both kinds are faster: each
+        integer and the zero point are 128 larger then."""
+        weight, zero = self.constant(b.integers), self.constant(a.zero_point)
+        if self._machine is None or a.dtype != "int8" or weight is None or zero is None:
+            return a
+        fastest = kinds(("uint8", b.dtype), self._machine, is_narrow(weight))[:1]
+        if fastest != [NARROW]:
+            return a
+        wide = self.builder_.emit(op.astype(a.integers, "int16"))
+        moved = self.builder_.emit(op.add(wide, const(128, "int16")))
+        result = a._replace(
+            integers=self.builder_.emit(op.astype(moved, "uint8")),
+            zero_point=const((zero.astype("int16") + 128).astype("uint8")),
+        )
+        return result if _is_exact(result, b, depth) else a
+
     def constant(self, value: Any) -> np.ndarray | None:
         """The elements of a constant operand."""
         found = constant_of(self.builder_, value)
@@ -189,6 +206,7 @@ def _product(rewriter: _Integers, call: Call) -> RelaxExpr | None:
     builder, b = rewriter.builder_, rewriter.symmetric(b)
     if not _is_exact(a, b, extents[-1]) or not rewriter.is_fast(a, b):
         return None
+    a = rewriter.unsigned(a, b, extents[-1])
     zeros = [
         None if rewriter.is_zero(part.zero_point)
         else builder.emit(op.astype(part.zero_point, WIDE))
@@ -204,9 +222,12 @@ def _convolution(rewriter: _Integers, call: Call) -> RelaxExpr | None:
     if a is None or b is None or call.struct_info.dtype != "float32":  # type: ignore[union-attr]
         return None
     builder, b = rewriter.builder_, rewriter.symmetric(b)
-    zero, layout = rewriter.constant(a.zero_point), str(call.attrs["kernel_layout"])
-    outputs = layout.index("O")
-    if zero is None or not a.has_one_scale or not (b.has_one_scale or b.axis == outputs):
+    outputs = str(call.attrs["kernel_layout"]).index("O")
+    if (
+        rewriter.constant(a.zero_point) is None
+        or not a.has_one_scale
+        or not (b.has_one_scale or b.axis == outputs)
+    ):
         return None
     info = b.integers.struct_info
     depth = 1
@@ -216,6 +237,10 @@ def _convolution(rewriter: _Integers, call: Call) -> RelaxExpr | None:
         return None
     if not rewriter.is_fast(a, b):
         return None
+    if int(call.attrs["groups"]) == 1:
+        a = rewriter.unsigned(a, b, depth)
+    zero = rewriter.constant(a.zero_point)
+    assert zero is not None
     attrs = {**call.attrs, "out_dtype": WIDE}
     integers = call.replace(args=(a.integers, b.integers), attrs=attrs, struct_info=None)
     total = integer_convolution(builder, integers, int(zero))

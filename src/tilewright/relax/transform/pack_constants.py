@@ -19,6 +19,7 @@ from tilewright.relax.transform.constant_evaluation import run_few_times
 from tilewright.relax.transform.fusion_graph import OP_PATTERN
 from tilewright.relax.transform.processor_pass import ProcessorPass
 from tilewright.runtime.ndarray import NDArray, array
+from tilewright.schedule_rules.dot_products import is_narrow
 from tilewright.schedule_rules.eligible import may_schedule
 from tilewright.schedule_rules.operands import CONSTANT_PARAMS, NARROW_PARAMS
 from tilewright.target import Target
@@ -59,9 +60,7 @@ def constant_operands(mod: IRModule) -> dict[GlobalVar, ConstantOperands]:
         func = mod[var]
         if len(callers) == mentioned[var] and func.global_symbol is None and _may_pack(func):
             values = dict(_constants(callers))
-            narrow = (
-                position for position, column in values.items() if all(map(_is_narrow, column))
-            )
+            narrow = (n for n, column in values.items() if all(map(_is_narrow, column)))
             found[var] = ConstantOperands(tuple(values), tuple(narrow))
     return {var: operands for var, operands in found.items() if operands.positions}
 
@@ -100,11 +99,7 @@ def _constants(calls: Iterable[Call]) -> Iterable[tuple[int, tuple[Constant, ...
 
 
 def _is_narrow(value: Constant) -> bool:
-    """Whether it has elements from -64 to 64, in int8."""
-    if str(value.data.dtype) != "int8":
-        return False
-    elements = value.data.numpy()
-    return elements.min(initial=0) >= -64 and elements.max(initial=0) <= 64
+    return is_narrow(value.data.numpy())
 
 
 class PackConstants(ProcessorPass):
