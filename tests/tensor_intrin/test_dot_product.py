@@ -30,7 +30,9 @@ def test_the_implementation_is_what_the_description_says(lanes, kind):
     assert str(c.dtype) == {"i": "int32", "u": "uint32"}[kind[4]]
 
 
-@pytest.mark.parametrize("kind", ["2x2x8_" + k for k in KINDS] + ["2x2x4_bf16bf16f32"])
+@pytest.mark.parametrize(
+    "kind", ["2x2x8_" + k for k in KINDS if "i7" not in k] + ["2x2x4_bf16bf16f32"]
+)
 def test_products_of_matrices_are_what_their_description_says(kind):
     intrinsic = TensorIntrin.get(f"mmla_{kind}")
     assert first_difference(intrinsic.desc, intrinsic.impl) is None
