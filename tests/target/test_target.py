@@ -165,8 +165,8 @@ def test_the_machine_of_a_target_is_what_the_target_says():
         "llvm -mtriple=x86_64-linux-gnu -mcpu=haswell -num-cores=3 "
         "-cache-sizes=16384,262144,4194304"
     )
-    caches = (16384, 262144, 4194304)
-    assert target.machine == Machine(256, 16, True, False, *caches, 3, frozenset({"int16"}))
+    caches, products = (16384, 262144, 4194304), frozenset({"int16", "narrow int8"})
+    assert target.machine == Machine(256, 16, True, False, *caches, 3, products)
     assert Target(target.export()).cache_sizes == (16384, 262144, 4194304)
     assert Target(str(target)).machine == target.machine
 

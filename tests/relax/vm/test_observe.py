@@ -19,12 +19,12 @@ def machine(module):
 
 
 def test_a_profile_names_each_kernel():
-    inputs, _ = perceptron_inputs(30, 40, 50)
+    inputs, _ = perceptron_inputs(300, 400, 500)
     report = machine(perceptron()).profile("main", *inputs)
     assert {kernel.name: kernel.calls for kernel in report.kernels} == {"linear": 2, "relu": 1}
     assert sum(kernel.share for kernel in report.kernels) == pytest.approx(1)
     flops = {kernel.name: kernel.flops for kernel in report.kernels}
-    assert flops == {"linear": 2 * (30 * 40 + 40 * 50), "relu": 40}
+    assert flops == {"linear": 2 * (300 * 400 + 400 * 500), "relu": 400}
     lines = str(report).splitlines()
     assert lines[0].split() == ["kernel", "calls", "us", "share", "GFLOP/s"]
     assert lines[-1].split()[:2] == ["total", "3"]
