@@ -125,9 +125,11 @@ def interleave(
         rounds: how many; fewer if they would take longer than `limit` seconds, but not fewer than
             `least`.
         threads: if more than one, threads of one call may still wait actively for work when the
-            next begins; it begins only when they sleep, and with a run that is not timed. Rounds
-            that other programs disturb are kept but do not count, up to three times `rounds`.
+            next begins; it begins only when they sleep, and with a run that is not timed.
         batch_seconds: what a batch of calls takes at least; short ones are repeated.
+
+    Rounds that other programs disturb are repeated, up to three times `rounds` in all, and left out
+    if enough others remain.
     """
     paces = [find_pace(call, batch_seconds) for call in calls]
     runs = [partial(_run, call, threads) for call in calls]

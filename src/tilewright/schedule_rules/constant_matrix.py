@@ -10,9 +10,8 @@ from tilewright.ir.expr import Expr, Var
 from tilewright.schedule_rules.accesses import StridedAccess
 from tilewright.schedule_rules.decisions import choose, powers_of_two, without
 from tilewright.schedule_rules.nest import Nest, parallelize
-from tilewright.schedule_rules.operands import constant_memory
+from tilewright.schedule_rules.operands import constants_of, function_of
 from tilewright.schedule_rules.structures import Structure
-from tilewright.tir.function import PrimFunc
 from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule import Schedule
 from tilewright.tir.stmt import BlockRealize
@@ -38,29 +37,29 @@ def stream_constant_matrix(sch: Schedule, nest: Nest, machine: Machine) -> Seque
 
     Left to the search: how many panels are read in turns.
     """
-    accesses, matrix = nest.accesses, _constant_matrix(sch, nest, machine)
-    if matrix is None:
+    column = nest.neighbours()
+    matrix = None if column is None else _constant_matrix(sch, nest, column, machine)
+    if column is None or matrix is None:
         return []
-    (column,) = (var for var in accesses.spatial if accesses.extents[var] != 1)
     return [partial(_in_panels, matrix=matrix, column=column, machine=machine)]
 
 
-def _constant_matrix(sch: Schedule, nest: Nest, machine: Machine) -> StridedAccess | None:
-    """The operand that is the matrix, if the block is such a product."""
+def _constant_matrix(
+    sch: Schedule, nest: Nest, column: Var, machine: Machine
+) -> StridedAccess | None:
+    """The operand that is the matrix, if the block is such a product with those columns."""
     accesses, matrix = nest.accesses, nest.largest()
     if accesses.reduces is None or matrix is None or len(accesses.loads) != 2 or nest.outer:
         return None
-    if None in accesses.extents.values() or len(accesses.stores) != 1:
-        return None
-    columns = [var for var in accesses.spatial if accesses.extents[var] != 1]
-    steps = [var for var in accesses.reduction if accesses.extents[var] != 1]
-    if len(columns) != 1 or len(steps) != 1 or accesses.stores[0].stride(columns[0]) != 1:
+    iterators = [var for var, extent in accesses.extents.items() if extent != 1]
+    steps = without(iterators, column)
+    if None in accesses.extents.values() or len(steps) != 1 or not nest.reduces_along(steps[0]):
         return None
     (vector,) = (load for load in accesses.loads if load is not matrix)
-    strides = {matrix.stride(var) for var in (*columns, *steps)}
-    if vector.mentions(columns[0]) or None in strides or 1 not in strides:
+    strides = {matrix.stride(var) for var in iterators}
+    if vector.mentions(column) or None in strides or 1 not in strides:
         return None
-    count = accesses.count((*columns, *steps))
+    count = accesses.count(iterators)
     is_whole = accesses.size(matrix) == count * matrix.buffer.dtype.itemsize
     is_large = is_whole and accesses.size(matrix) > machine.own_cache
     return matrix if is_large and _is_read_once(sch, matrix) else None
@@ -68,10 +67,8 @@ def _constant_matrix(sch: Schedule, nest: Nest, machine: Machine) -> StridedAcce
 
 def _is_read_once(sch: Schedule, matrix: StridedAccess) -> bool:
     """Whether it is a constant that one block reads, so that it may be packed for that block."""
-    data = matrix.buffer.data
-    var = sch.func_working_on
-    func = None if var is None else sch.mod[var.name_hint]
-    if data not in constant_memory(sch) or not isinstance(func, PrimFunc):
+    data, func = matrix.buffer.data, function_of(sch)
+    if func is None or data not in constants_of(func):
         return False
     blocks = [stmt.block for stmt in statements(func.body) if isinstance(stmt, BlockRealize)]
     reads = [part for block in blocks if block.iter_vars for part in block.reads]

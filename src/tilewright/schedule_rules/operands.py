@@ -108,19 +108,24 @@ class Contraction:
         return tuple(columns)
 
 
-def few_rows(sch: Schedule) -> int | None:
-    """The maximum number of rows of products of the function at hand; None if nothing is known."""
+def function_of(sch: Schedule) -> PrimFunc | None:
+    """The function at hand, if it is a tensor program."""
     var = sch.func_working_on
     func = None if var is None else sch.mod[var.name_hint]
-    found = func.attrs.get(FEW_ROWS) if isinstance(func, PrimFunc) else None
+    return func if isinstance(func, PrimFunc) else None
+
+
+def few_rows(sch: Schedule) -> int | None:
+    """The maximum number of rows of products of the function at hand; None if nothing is known."""
+    func = function_of(sch)
+    found = None if func is None else func.attrs.get(FEW_ROWS)
     return None if found is None else int(found)
 
 
 def constant_memory(sch: Schedule) -> frozenset[Var]:
     """The memory of parameters of the function at hand that are constants in all calls."""
-    var = sch.func_working_on
-    func = None if var is None else sch.mod[var.name_hint]
-    return constants_of(func) if isinstance(func, PrimFunc) else frozenset()
+    func = function_of(sch)
+    return frozenset() if func is None else constants_of(func)
 
 
 def constants_of(func: PrimFunc) -> frozenset[Var]:
@@ -130,9 +135,8 @@ def constants_of(func: PrimFunc) -> frozenset[Var]:
 
 def narrow_memory(sch: Schedule) -> frozenset[Var]:
     """The memory of parameters of the function at hand whose elements are from -64 to 64."""
-    var = sch.func_working_on
-    func = None if var is None else sch.mod[var.name_hint]
-    return _memory_of(func, NARROW_PARAMS) if isinstance(func, PrimFunc) else frozenset()
+    func = function_of(sch)
+    return frozenset() if func is None else _memory_of(func, NARROW_PARAMS)
 
 
 def _memory_of(func: PrimFunc, attribute: str) -> frozenset[Var]:
