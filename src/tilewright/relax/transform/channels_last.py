@@ -16,18 +16,16 @@ from tilewright.relax import op
 from tilewright.relax.analysis.functions import remove_all_unused
 from tilewright.relax.analysis.variables import definition
 from tilewright.relax.expr import (
-    BindingBlock,
     Call,
     Constant,
     Function,
     PrimValue,
     RelaxExpr,
     Tuple,
-    Var,
 )
 from tilewright.relax.op import elementwise, unary
 from tilewright.relax.struct_info import TensorStructInfo
-from tilewright.relax.transform.function_pass import ModuleMutator, constant_of, is_call_of
+from tilewright.relax.transform.function_pass import ConvertingMutator, constant_of, is_call_of
 from tilewright.relax.transform.processor_pass import ProcessorPass
 from tilewright.relax.visitor import bindings_of
 from tilewright.target import Target
@@ -134,21 +132,13 @@ def _count(info: Any) -> float:
     return math.prod(map(_number, info.extents or ()))
 
 
-class _Conversion(ModuleMutator):
+class _Conversion(ConvertingMutator):
     """Puts transpositions around convolutions, and moves those behind an operator in front of it
     through it, where they meet the next one."""
 
     def __init__(self, mod: IRModule, lanes: Callable[[DType], int]) -> None:
         super().__init__(mod)
         self._lanes = lanes
-        self._moved: dict[Var, Var] = {}
-
-    def visit_binding_block(self, block: BindingBlock) -> Any:
-        """A block, outside of which what is bound in it is perhaps not visible."""
-        outer, self._moved = self._moved, {}
-        result = super().visit_binding_block(block)
-        self._moved = outer
-        return result
 
     def visit_call_(self, call: Call) -> Any:
         call = super().visit_call_(call)
@@ -193,12 +183,7 @@ class _Conversion(ModuleMutator):
             return source.args[0]
         if isinstance(source, Constant):
             return Constant(np.ascontiguousarray(source.data.numpy().transpose(TO_LAST)))
-        if not isinstance(value, Var):
-            return self.builder_.emit(op.permute_dims(value, TO_LAST))
-        moved = self._moved.get(value)
-        if moved is None or self.builder_.lookup_usable(moved) is None:
-            moved = self._moved[value] = self.builder_.emit(op.permute_dims(value, TO_LAST))
-        return moved
+        return self.converted(value, lambda images: op.permute_dims(images, TO_LAST))
 
     def _first(self, value: RelaxExpr) -> RelaxExpr:
         """The transposition of a result."""

@@ -20,6 +20,7 @@ from tilewright.relax.analysis.variables import definition
 from tilewright.relax.block_builder import BlockBuilder
 from tilewright.relax.expr import (
     Binding,
+    BindingBlock,
     Call,
     Constant,
     DataflowBlock,
@@ -140,6 +141,30 @@ class ViewMutator(ModuleMutator):
     def visit_var_binding_(self, binding: VarBinding) -> None:
         self.keeps = binding.var in self._written
         super().visit_var_binding_(binding)
+
+
+class ConvertingMutator(ModuleMutator):
+    """A mutator that converts an array once for all its uses in a block."""
+
+    def __init__(self, mod: IRModule) -> None:
+        super().__init__(mod)
+        self._converted: dict[Var, Var] = {}
+
+    def visit_binding_block(self, block: BindingBlock) -> Any:
+        """A block, outside of which what is bound in it is perhaps not visible."""
+        outer, self._converted = self._converted, {}
+        result = super().visit_binding_block(block)
+        self._converted = outer
+        return result
+
+    def converted(self, value: Any, conversion: Callable[[Any], RelaxExpr]) -> Var:
+        """The variable of ``conversion(value)``, which is emitted if there is none yet."""
+        known = self._converted.get(value) if isinstance(value, Var) else None
+        if known is None or self.builder_.lookup_usable(known) is None:
+            known = self.builder_.emit(conversion(value))
+            if isinstance(value, Var):
+                self._converted[value] = known
+        return known
 
 
 def is_call_of(expr: object, *names: str) -> bool:

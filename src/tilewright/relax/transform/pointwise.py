@@ -11,10 +11,10 @@ from tilewright.ir.op import Op
 from tilewright.ir.structural import structural_equal
 from tilewright.relax import op
 from tilewright.relax.analysis.variables import definition
-from tilewright.relax.expr import BindingBlock, Call, Constant, PrimValue, RelaxExpr, Var
+from tilewright.relax.expr import Call, Constant, PrimValue, RelaxExpr, Var
 from tilewright.relax.struct_info import TensorStructInfo
 from tilewright.relax.transform.channels_last import ELEMENTWISE
-from tilewright.relax.transform.function_pass import ModuleMutator, constant_of, is_call_of
+from tilewright.relax.transform.function_pass import ConvertingMutator, constant_of, is_call_of
 from tilewright.relax.transform.processor_pass import ProcessorPass
 from tilewright.relax.transform.winograd import is_of_floats
 from tilewright.target import Target
@@ -43,19 +43,8 @@ class PointwiseConv2DToMatmul(ProcessorPass):
         return _Conversion(mod).module()
 
 
-class _Conversion(ModuleMutator):
+class _Conversion(ConvertingMutator):
     """Puts reshapes around convolutions, and moves those behind an operator through the next."""
-
-    def __init__(self, mod: IRModule) -> None:
-        super().__init__(mod)
-        self._matrices: dict[Var, Var] = {}
-
-    def visit_binding_block(self, block: BindingBlock) -> Any:
-        """A block, outside of which what is bound in it is perhaps not visible."""
-        outer, self._matrices = self._matrices, {}
-        result = super().visit_binding_block(block)
-        self._matrices = outer
-        return result
 
     def visit_call_(self, call: Call) -> Any:
         call = super().visit_call_(call)
@@ -82,7 +71,8 @@ class _Conversion(ModuleMutator):
     def _elementwise(self, call: Call) -> RelaxExpr:
         """An operator on images, of which one at least was a matrix before."""
         result: Any = self.builder_.normalize(call).struct_info
-        if result.extents is None or not any(map(self._is_reshaped, call.args)):
+        matrices = map(self._matrix_before, call.args)
+        if result.extents is None or all(matrix is None for matrix in matrices):
             return call
         args = [self._operand(argument, result) for argument in call.args]
         known = tuple(argument for argument in args if argument is not None)
@@ -105,26 +95,24 @@ class _Conversion(ModuleMutator):
             return None
         return self._matrix(value)
 
-    def _is_reshaped(self, value: Any) -> bool:
-        """Whether a value is images that were a matrix before."""
+    def _matrix_before(self, value: Any) -> RelaxExpr | None:
+        """The matrix that images were before; None for other values."""
         source: Any = definition(self.builder_.lookup_usable, value)
         if not is_call_of(source, "reshape") or value.struct_info.ndim != 4:
-            return False
+            return None
         before, after = source.args[0].struct_info.extents, value.struct_info.extents
-        return before is not None and len(before) == 2 and structural_equal(before[-1], after[-1])
+        is_matrix = before is not None and len(before) == 2
+        return source.args[0] if is_matrix and structural_equal(before[-1], after[-1]) else None
 
     def _matrix(self, value: Any) -> RelaxExpr:
         """Images as a matrix with a row for each pixel."""
-        if self._is_reshaped(value):
-            source: Any = definition(self.builder_.lookup_usable, value)
-            return source.args[0]
-        known = self._matrices.get(value)
-        if known is None or self.builder_.lookup_usable(known) is None:
-            *places, channels = value.struct_info.extents
-            known = self.builder_.emit(op.reshape(value, (math.prod(places), channels)))
-            if isinstance(value, Var):
-                self._matrices[value] = known
-        return known
+        before = self._matrix_before(value)
+        return self.converted(value, _pixels) if before is None else before
+
+
+def _pixels(images: Any) -> RelaxExpr:
+    *places, channels = images.struct_info.extents
+    return op.reshape(images, (math.prod(places), channels))
 
 
 def _is_pointwise(call: Call) -> bool:
