@@ -98,11 +98,13 @@ class _Conversion(ConvertingMutator):
     def _matrix_before(self, value: Any) -> RelaxExpr | None:
         """The matrix that images were before; None for other values."""
         source: Any = definition(self.builder_.lookup_usable, value)
-        if not is_call_of(source, "reshape") or value.struct_info.ndim != 4:
+        after = value.struct_info.extents
+        if not is_call_of(source, "reshape") or after is None or len(after) != 4:
             return None
-        before, after = source.args[0].struct_info.extents, value.struct_info.extents
-        is_matrix = before is not None and len(before) == 2
-        return source.args[0] if is_matrix and structural_equal(before[-1], after[-1]) else None
+        before = source.args[0].struct_info.extents
+        if before is None or len(before) != 2 or not structural_equal(before[-1], after[-1]):
+            return None
+        return source.args[0]
 
     def _matrix(self, value: Any) -> RelaxExpr:
         """Images as a matrix with a row for each pixel."""
