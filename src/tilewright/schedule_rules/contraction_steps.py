@@ -52,7 +52,8 @@ AHEAD: Final = 12
 """The best known distance."""
 
 STEPS: Final = (1, 2, 4)
-"""How many steps of a long sum may be unrolled."""
+"""How many steps of a long sum may be unrolled. The more, the fewer instructions are about the loop
+itself: where another thread shares the core, multiplications wait for room among instructions."""
 
 AHEAD_BYTES: Final = 4096
 """Prefetch distance in bytes for panels that come from memory one after the other."""
@@ -144,11 +145,11 @@ class _Steps:
                 self._prefetch_next_copy(block_column)
         in_tiles = self._schedule_consumers(epilogue, first if blocks else around)
         is_cut = plan.width_of_all % plan.lanes != 0 and not (in_tiles or plan.stages_results)
-        steps = self._unroll_steps(depth, 1 if is_cut or plan.dot is not None else 0)
+        steps, unrolled = self._unroll_steps(depth, 1 if is_cut or plan.dot is not None else 0)
         if panels is None:
-            self._prefetch(steps)
+            self._prefetch(steps, unrolled)
         else:
-            self._prefetch_panels(block_column, steps, panels)
+            self._prefetch_panels(block_column, steps, unrolled, panels)
         sch.unroll(row)
         sch.unroll(vector)
         if plan.dot is None:
@@ -172,7 +173,7 @@ class _Steps:
         self.sch.reorder(*(loops[v] for v in outer), loops[f.row], *merged, *depth)
         return self.sch.fuse(*merged)
 
-    def _unroll_steps(self, depth: Sequence[LoopRV], least: int) -> Sequence[LoopRV]:
+    def _unroll_steps(self, depth: Sequence[LoopRV], least: int) -> tuple[Sequence[LoopRV], Any]:
         """Unroll the innermost steps of the sum, if they are few.
 
         Args:
@@ -181,7 +182,8 @@ class _Steps:
                 around a loop, and in memory between statements without one.
 
         Returns:
-            The loops that are left.
+            The loops that are left, and the number of steps of the innermost one that each of its
+            iterations takes.
         """
         count = self.plan.tile.rows * self.plan.tile.vectors
         extents = [extent_of(self.sch, loop) for loop in depth]
@@ -191,25 +193,39 @@ class _Steps:
             extent = extents[n]
             if extent is None or count * extent > MOST_UNROLLED:
                 is_first = count == self.plan.tile.rows * self.plan.tile.vectors
-                last = self._unroll_some(depth[n], extent) if is_first else depth[n]
-                return [*depth[:n], last]
+                last, unrolled = (
+                    self._unroll_some(depth[n], extent) if is_first else (depth[n], 1)
+                )
+                return [*depth[:n], last], unrolled
             count *= extent
             self.sch.unroll(depth[n])
-        return depth[:least]
+        return depth[:least], 1
 
-    def _unroll_some(self, loop: LoopRV, extent: int | None) -> LoopRV:
-        """Unroll some of the innermost steps of a long sum; how many is left to the search."""
+    def _unroll_some(self, loop: LoopRV, extent: int | None) -> tuple[LoopRV, Any]:
+        """Unroll some of the innermost steps of a long sum; how many is left to the search.
+
+        Where the next panel comes in parts, each step asks for one, without a burst.
+
+        Returns:
+            The loop that is left, and the number of steps in each of its iterations.
+        """
         counts = [] if extent is None else [n for n in STEPS if extent % n == 0]
         if len(counts) < 2:
-            return loop
-        steps, step = self.sch.split(loop, [None, choose(self.sch, counts, 1)])
+            return loop, 1
+        is_streamed = self.plan.packed and self._streams_panels()
+        unrolled = choose(self.sch, counts, 1 if is_streamed else counts[-1])
+        steps, step = self.sch.split(loop, [None, unrolled])
         self.sch.unroll(step)
-        return steps
+        return steps, unrolled
 
-    def _prefetch(self, steps: Sequence[LoopRV]) -> None:
+    def _prefetch(self, steps: Sequence[LoopRV], unrolled: Any) -> None:
         """Ask ahead for columns that come from far away in each step.
 
         Hardware does not see a pattern in accesses to another page each time.
+
+        Args:
+            steps: the loops over the steps of the sum.
+            unrolled: the number of steps in an iteration of the innermost one.
         """
         plan = self.plan
         if not plan.exceeds_cache() or not steps:
@@ -221,7 +237,7 @@ class _Steps:
         strides = {load.buffer.name: load.stride(var) for load in plan.found.moving}
         far = [n for n, s in strides.items() if s is not None and abs(s) * plan.itemsize >= FAR]
         if far:
-            distance = choose(self.sch, DISTANCES, AHEAD)
+            distance = choose(self.sch, DISTANCES, AHEAD) // unrolled
             self.sch.annotate(steps[-1], SOFTWARE_PREFETCH, dict.fromkeys(far, distance))
 
     def _fetches_panels(self) -> bool:
@@ -252,12 +268,15 @@ class _Steps:
         is_near = row_bytes <= plan.machine.first_cache
         return has_tiles and is_near and self._fetches_panels()
 
-    def _prefetch_panels(self, columns: LoopRV, steps: Sequence[LoopRV], panels: Buffer) -> None:
+    def _prefetch_panels(
+        self, columns: LoopRV, steps: Sequence[LoopRV], unrolled: Any, panels: Buffer
+    ) -> None:
         """Ask ahead for panels.
 
         Args:
             columns: the loop over panels.
             steps: the loops over the steps of the sum.
+            unrolled: the number of steps in an iteration of the innermost one.
             panels: the packed operand.
         """
         plan, accesses = self.plan, self.plan.found.accesses
@@ -274,7 +293,7 @@ class _Steps:
         inner = max(1, plan.depth // outer)  # groups that are cut off count as whole ones
         distance = -(-AHEAD_BYTES // (inner * plan.width * plan.itemsize))
         # Behind the last step of a panel is the next panel.
-        ahead = choose(self.sch, (0, distance), distance)
+        ahead = choose(self.sch, (0, distance), distance) // unrolled
         self.sch.annotate(steps[-1], SOFTWARE_PREFETCH, {panels.name: ahead})
 
     def _pack(self, place: LoopRV | None) -> Buffer:
