@@ -106,8 +106,16 @@ def test_columns_from_far_away_are_asked_for_ahead():
     (asked,) = [
         sch.get(loop).annotations for loop in sch.get_loops("C") if sch.get(loop).annotations
     ]
-    assert {name: int(ahead) for name, ahead in asked["software_prefetch"].items()} == {"B": 12}
+    assert {name: int(ahead) for name, ahead in asked["software_prefetch"].items()} == {"B": 3}
     assert tvm.build(sch.mod, target="llvm") is not None
+
+
+@pytest.mark.parametrize("depth", [64, 67])
+def test_four_steps_of_a_sum_are_unrolled(depth):
+    """Also where a few are left over: these come after the loop."""
+    sch = scheduled(matmul(16, 64, depth), LARGE)
+    *_, steps, step, _, _, _ = loops_of(sch, "C")
+    assert (steps, step) == (("serial", -(-depth // 4)), ("unrolled", 4))
 
 
 def test_consumers_of_a_deep_product_come_after_its_last_block():
@@ -165,8 +173,8 @@ def test_sums_that_have_consumers_stay_in_registers(program):
     sch = scheduled(program, LARGE)
     func = legalize_for(lower(sch.mod["main"]), Machine(128, 32))
     sums = [
-        node for node in walk(func.body) if isinstance(node, For) and is_const_int(node.extent, 64)
-    ]
+        node for node in walk(func.body) if isinstance(node, For) and is_const_int(node.extent, 16)
+    ]  # of 64 steps, four of which are unrolled
     assert sums
     for node in (node for loop in sums for node in walk(loop)):
         assert not isinstance(node, BufferStore) or node.buffer.scope() == "local"
@@ -236,9 +244,9 @@ def test_panels_of_constants_that_come_from_memory_are_asked_for_ahead(is_consta
     assert len(asked) == (is_constant and depth == 40)
 
 
-@pytest.mark.parametrize(("near", "steps"), [(1 << 20, 4), (1024, 40)])
+@pytest.mark.parametrize(("near", "steps"), [(1 << 20, 4), (1024, 10)])
 def test_the_next_panel_is_asked_for_while_near_rows_use_one(near, steps):
-    """The loop over panels says so; where rows do not stay near, that over steps does."""
+    """The loop over panels says so; where rows do not stay near, that over each four steps does."""
     func = matmul(16, 64, 40, transposed=True).with_attr(CONSTANT_PARAMS, (1,))
     machine = LARGE._replace(own_cache=8192, first_cache=near)
     sch = scheduled(func, machine)

@@ -253,7 +253,8 @@ class Plan:
         return vectors < 2 and others > self.machine.own_cache // 2
 
     def panels(self) -> list[int]:
-        """How many panels of the operand with columns may be copied at once: up to half a cache.
+        """How many panels of the operand with columns may be used or copied at once: up to a
+        quarter of a cache.
 
         One where the number of columns is symbolic: there may be no second one.
         """
@@ -265,7 +266,7 @@ class Plan:
             depth = depth // outermost * self.block_depth
         panel_bytes = depth * self.width * self.itemsize
         panels = -(-self.width_of_all // self.width)
-        fitting = max(1, min(panels, self.machine.own_cache // 2 // panel_bytes))
+        fitting = max(1, min(panels, self.machine.own_cache // 4 // panel_bytes))
         cores = 1 if self.outer else self.machine.cores
         most = max(1, min(fitting, panels // cores))
         return [n for n in range(1, most + 1) if panels % n == 0]

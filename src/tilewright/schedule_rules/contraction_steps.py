@@ -58,6 +58,9 @@ itself: where another thread shares the core, multiplications wait for room amon
 AHEAD_BYTES: Final = 4096
 """Prefetch distance in bytes for panels that come from memory one after the other."""
 
+LEAST_ITERATIONS: Final = 4
+"""Minimum number of iterations of a loop whose steps are unrolled."""
+
 MOST_TILES_AHEAD: Final = 16
 """How many tiles of rows may use a panel that comes from memory for the first of them."""
 
@@ -155,7 +158,7 @@ class _Steps:
         if plan.dot is None:
             sch.vectorize(lane)
         else:
-            init = sch.decompose_reduction(self.block, [*blocks, *depth][0])
+            init = sch.decompose_reduction(self.block, [*blocks, *steps][0])
             of_vector = sch.get_loops(init)[-2 if plan.multiplies_matrices else -1 :]
             sch.vectorize(sch.fuse(*of_vector))
             sch.tensorize(lane, plan.dot.intrinsic(self.tile.lanes))
@@ -185,21 +188,22 @@ class _Steps:
             The loops that are left, and the number of steps of the innermost one that each of its
             iterations takes.
         """
-        count = self.plan.tile.rows * self.plan.tile.vectors
+        of_step = count = self.plan.tile.rows * self.plan.tile.vectors
         extents = [extent_of(self.sch, loop) for loop in depth]
         steps = [n for n, extent in enumerate(extents) if extent != 1]  # others are no loops
         least = 0 if not least else steps[0] + 1 if steps else len(depth)
-        for n in range(len(depth) - 1, least - 1, -1):
-            extent = extents[n]
+        left = len(depth)
+        while left > least:
+            extent = extents[left - 1]
             if extent is None or count * extent > MOST_UNROLLED:
-                is_first = count == self.plan.tile.rows * self.plan.tile.vectors
-                last, unrolled = (
-                    self._unroll_some(depth[n], extent) if is_first else (depth[n], 1)
-                )
-                return [*depth[:n], last], unrolled
+                break
             count *= extent
-            self.sch.unroll(depth[n])
-        return depth[:least], 1
+            self.sch.unroll(depth[left - 1])
+            left -= 1
+        if left == 0 or count > of_step:
+            return depth[:left], 1
+        last, unrolled = self._unroll_some(depth[left - 1], extents[left - 1])
+        return [*depth[: left - 1], last], unrolled
 
     def _unroll_some(self, loop: LoopRV, extent: int | None) -> tuple[LoopRV, Any]:
         """Unroll some of the innermost steps of a long sum; how many is left to the search.
@@ -209,9 +213,10 @@ class _Steps:
         Returns:
             The loop that is left, and the number of steps in each of its iterations.
         """
-        counts = [] if extent is None else [n for n in STEPS if extent % n == 0]
-        if len(counts) < 2:
+        if extent is None or extent < LEAST_ITERATIONS * STEPS[-1]:
             return loop, 1
+        # Instructions that take several steps have no conditions, which steps left over need.
+        counts = [n for n in STEPS if self.plan.dot is None or extent % n == 0]
         is_streamed = self.plan.packed and self._streams_panels()
         unrolled = choose(self.sch, counts, 1 if is_streamed else counts[-1])
         steps, step = self.sch.split(loop, [None, unrolled])
@@ -231,7 +236,7 @@ class _Steps:
         if not plan.exceeds_cache() or not steps:
             return
         var = plan.found.accesses.reduction[len(steps) - 1]
-        extent = extent_of(self.sch, steps[-1])
+        extent = plan.found.accesses.extents[var]
         if extent is not None and extent < 2 * AHEAD:
             return
         strides = {load.buffer.name: load.stride(var) for load in plan.found.moving}
