@@ -110,6 +110,11 @@ def test_channels_first_and_weights_that_are_arguments_stay():
     assert transform.PointwiseConv2DToMatmul(TARGET)(mod) is mod
 
 
+def test_numbers_beside_tensors_stay():
+    mod = graph((1, 8, 8, 6), lambda emit, x: emit(op.clip(x, 0.0, 6.0)))
+    assert transform.PointwiseConv2DToMatmul(TARGET)(mod) is mod
+
+
 def test_programs_for_devices_stay():
     mod = graph((1, 8, 8, 6), convolved)
     assert transform.PointwiseConv2DToMatmul("cuda -arch=sm_90")(mod) is mod

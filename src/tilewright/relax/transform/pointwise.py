@@ -98,13 +98,12 @@ class _Conversion(ConvertingMutator):
     def _matrix_before(self, value: Any) -> RelaxExpr | None:
         """The matrix that images were before; None for other values."""
         source: Any = definition(self.builder_.lookup_usable, value)
-        after = value.struct_info.extents
-        if not is_call_of(source, "reshape") or after is None or len(after) != 4:
+        if not is_call_of(source, "reshape"):
             return None
-        before = source.args[0].struct_info.extents
-        if before is None or len(before) != 2 or not structural_equal(before[-1], after[-1]):
+        before, after = source.args[0].struct_info.extents, value.struct_info.extents
+        if before is None or after is None or (len(before), len(after)) != (2, 4):
             return None
-        return source.args[0]
+        return source.args[0] if structural_equal(before[-1], after[-1]) else None
 
     def _matrix(self, value: Any) -> RelaxExpr:
         """Images as a matrix with a row for each pixel."""
