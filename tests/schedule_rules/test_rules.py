@@ -110,6 +110,13 @@ def test_columns_from_far_away_are_asked_for_ahead():
     assert tvm.build(sch.mod, target="llvm") is not None
 
 
+@pytest.mark.parametrize(("rows", "packed"), [(128, "B_global"), (16, "A_global")])
+def test_panels_of_a_constant_are_used_unless_another_way_is_much_faster(rows, packed):
+    func = matmul(rows, 2048, 2048, transposed=True).with_attr(CONSTANT_PARAMS, [1])
+    sch = tvm.default_schedule(func, "llvm -mcpu=znver3 -num-cores=1")
+    assert packed in [block.name_hint for block in map(sch.get, sch.get_child_blocks("root"))]
+
+
 @pytest.mark.parametrize("depth", [64, 67])
 def test_four_steps_of_a_sum_are_unrolled(depth):
     """Also where a few are left over: these come after the loop."""

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Final
 
 from tilewright.ir.expr import Var
 from tilewright.schedule_rules.contraction_plan import (
@@ -29,6 +30,9 @@ from tilewright.schedule_rules.structures import Structure
 from tilewright.tir.schedule import BlockRV, Schedule
 from tilewright.tir.transform.analysis.affine import affine, stride_along
 from tilewright.tir.transform.machine import Machine
+
+READY: Final = 0.9
+"""How much less time another way must take than one whose panels are constants."""
 
 
 def tile_products(
@@ -90,7 +94,12 @@ def plans(
     others = _other_plans(plain, forms)
     if transposed is None or dots:
         return [*forms, *others]
-    if forms and forms[0].cycles(constants) < transposed.cycles(constants):
+    if not forms:
+        return [transposed, *others]
+    # Panels that are there already come in order, whatever the estimate says about memory.
+    is_ready = forms[0].packed and forms[0].found.moving[0].buffer.data in constants
+    least = READY if is_ready else 1.0
+    if least * forms[0].cycles(constants) < transposed.cycles(constants):
         return [*forms, transposed, *others]
     return [transposed, *forms, *others]
 
