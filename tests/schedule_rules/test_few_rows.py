@@ -1,5 +1,7 @@
 """Products of a symbolic number of rows have versions for one row, and for a few."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -78,17 +80,43 @@ def test_a_size_that_counts_columns_is_no_number_of_rows():
     assert not sizes_of_rows(te.create_prim_func([x, w, y]), ONE_CORE.machine)
 
 
+def large_product(rows, transposed):
+    """max(X W, 0) of rows; no cache holds the weights, whose rows are columns if `transposed`."""
+    k, n = 1024, 640
+    x, w = te.placeholder((rows, k), name="X"), te.placeholder((n, k) if transposed else (k, n))
+    r = te.reduce_axis((0, k), name="r")
+
+    def element(i, j):
+        return te.sum(x[i, r] * (w[j, r] if transposed else w[r, j]), axis=r)
+
+    y = te.compute((rows, n), element, name="Y")
+    z = te.compute((rows, n), lambda i, j: te.max(y[i, j], 0.0), name="Z")
+    return te.create_prim_func([x, w, z])
+
+
+@pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("rows", [1, 2, 3, 8, 9])
-def test_a_few_rows_need_no_copy_of_a_large_matrix(rows):
-    n = k = 512
-    x = te.placeholder((te.size_var("m"), k), name="X")
-    w, r = te.placeholder((k, n), name="W"), te.reduce_axis((0, k), name="r")
-    y = te.compute((x.shape[0], n), lambda i, j: te.sum(x[i, r] * w[r, j], axis=r), name="Y")
-    func = te.create_prim_func([x, w, y])
+def test_a_few_rows_need_no_copy_of_a_large_matrix(rows, transposed):
+    func = large_product(te.size_var("m"), transposed)
     assert branches(func) == ["m == 1", "m <= 8"]
     rng = np.random.default_rng(rows)
-    a, b = (rng.standard_normal(shape, "float32") for shape in ((rows, k), (k, n)))
-    result = np.full((rows, n), np.nan, "float32")
-    tvm.build(func, target=ONE_CORE)(a, b, result)
-    expected = a.astype("float64") @ b.astype("float64")
-    np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-3)
+    shapes = [[int(n) for n in func.buffer_map[func.params[1]].shape], (rows, 1024)]
+    w, x = (rng.standard_normal(shape, "float32") for shape in shapes)
+    result = np.full((rows, 640), np.nan, "float32")
+    tvm.build(func, target=ONE_CORE)(x, w, result)
+    expected = x.astype("float64") @ (w.T if transposed else w).astype("float64")
+    np.testing.assert_allclose(result, np.maximum(expected, 0), rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("cores", [1, 2])
+def test_a_large_matrix_is_read_once_for_a_few_rows(transposed, cores):
+    target = Target(f"llvm -num-cores={cores}")
+    sch = tvm.default_schedule(large_product(6, transposed), target)
+    loops = [sch.get(loop) for loop in sch.get_loops("Y")]
+    rows = next(n for n, loop in enumerate(loops) if int(loop.extent) == 6)
+    assert math.prod(int(loop.extent) for loop in loops[rows + 1 :]) < 1024 * 640 // 8
+    packed = tvm.default_schedule(large_product(64, transposed), target)
+    names = [[s.get(b).name_hint for b in s.get_child_blocks("root")] for s in (sch, packed)]
+    assert len(names[0]) == 2
+    assert len(names[1]) > 2

@@ -102,7 +102,7 @@ def test_panels_that_few_rows_read_once_are_streams_of_vectors(rows, width):
 
 def test_columns_from_far_away_are_asked_for_ahead():
     machine = LARGE._replace(own_cache=1 << 14)
-    sch = scheduled(matmul(3, 512, 32), machine)
+    sch = scheduled(matmul(12, 512, 32), machine)
     (asked,) = [
         sch.get(loop).annotations for loop in sch.get_loops("C") if sch.get(loop).annotations
     ]

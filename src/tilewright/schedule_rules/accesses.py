@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -146,9 +147,16 @@ class BlockAccesses:
                 run *= self.extent(var)
         return run
 
-    def size(self, access: StridedAccess) -> int:
-        """Maximum number of bytes that all instances access together."""
-        return self.count(access.strides) * access.buffer.dtype.itemsize
+    def size(self, access: StridedAccess, unknown: int | None = None) -> int:
+        """Maximum number of bytes that all instances access together.
+
+        Args:
+            unknown: what symbolic extents are at most, if that is known.
+        """
+        if unknown is None:
+            return self.count(access.strides) * access.buffer.dtype.itemsize
+        extents = (self.extent(var, unknown) for var in access.strides)
+        return math.prod(extents) * access.buffer.dtype.itemsize
 
 
 _KNOWN: Final[LRUCache[list[BlockAccesses]]] = LRUCache(1024)

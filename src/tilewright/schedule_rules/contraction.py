@@ -20,6 +20,7 @@ from tilewright.schedule_rules.contraction_steps import tile_contraction
 from tilewright.schedule_rules.dot_products import find_dot_products, grouped_axis
 from tilewright.schedule_rules.nest import Nest
 from tilewright.schedule_rules.operands import (
+    MOST_FEW_ROWS,
     Contraction,
     constant_memory,
     few_rows,
@@ -71,11 +72,33 @@ def tile_products(
     constants = constant_memory(sch)
     found = replace(found, few_rows=few_rows(sch), narrow=narrow_memory(sch))
     ways = plans(found, machine, nest.outer, constants)
+    if ways and reads_matrix_once(ways[0], found, constants):
+        return []
     if most < math.inf and ways:
         times = [plan.cycles(constants) for plan in ways]
         limit = most * min(times)
         ways = [ways[0], *(p for p, t in zip(ways[1:], times[1:], strict=True) if t <= limit)]
     return [partial(tile_contraction, plan, epilogue) for plan in ways]
+
+
+def reads_matrix_once(best: Plan, found: Contraction, constants: frozenset[Var]) -> bool:
+    """Whether a few rows are multiplied by a matrix that comes from far away, as it is.
+
+    Rules for reductions read it in the order of memory then, once for all rows.
+
+    Args:
+        best: the best of the plans for `found`.
+        constants: the memory of operands that are packed only once, when the program is compiled.
+    """
+    if best.dot is not None or best.outer or len(found.moving) != 1:
+        return False
+    accesses, machine, matrix = found.accesses, best.machine, found.moving[0]
+    lanes = machine.lanes(accesses.stores[0].buffer.dtype)
+    is_broad = accesses.extent(found.column) >= MOST_FEW_ROWS * lanes
+    if found.row_count() > MOST_FEW_ROWS or not is_broad or matrix.buffer.data in constants:
+        return False
+    is_far = accesses.size(matrix, found.few_rows) > machine.own_cache
+    return is_far and 1 in (matrix.stride(found.column), matrix.stride(accesses.reduction[-1]))
 
 
 def plans(

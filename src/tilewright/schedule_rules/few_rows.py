@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Final
 
 from tilewright.ir.arithmetic import logical_and
 from tilewright.ir.convert import const
@@ -25,17 +24,19 @@ from tilewright.ir.dtype import BOOL
 from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.ir.unique_names import UniqueNames
 from tilewright.schedule_rules.accesses import accesses_of
-from tilewright.schedule_rules.contraction import plans
-from tilewright.schedule_rules.operands import FEW_ROWS, constants_of, find_contraction
+from tilewright.schedule_rules.contraction import plans, reads_matrix_once
+from tilewright.schedule_rules.operands import (
+    FEW_ROWS,
+    MOST_FEW_ROWS,
+    constants_of,
+    find_contraction,
+)
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule.edits.copying import copied
 from tilewright.tir.stmt import Block, BlockRealize, IfThenElse
 from tilewright.tir.substitute import symbolic_sizes, with_sizes
 from tilewright.tir.transform.building.statements import statements
 from tilewright.tir.transform.machine import Machine
-
-MOST_FEW_ROWS: Final = 8
-"""Maximum number of rows for which packing the other operand takes longer than it saves."""
 
 
 def sizes_of_rows(func: PrimFunc, machine: Machine) -> list[Var]:
@@ -74,7 +75,9 @@ def gains_with_few_rows(func: PrimFunc, machine: Machine) -> bool:
         if found is not None and found.accesses.extents[found.row] is None:
             few = replace(found, few_rows=MOST_FEW_ROWS)
             plan = next(iter(plans(few, machine, 0, constants)), None)
-            if plan is not None and not plan.packed:
+            if plan is None:
+                continue
+            if not plan.packed or reads_matrix_once(plan, few, constants):
                 return True
     return False
 

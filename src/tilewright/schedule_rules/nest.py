@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from tilewright.ir.expr import Var, const_int_value, is_const_int
 from tilewright.schedule_rules.accesses import BlockAccesses, StridedAccess, accesses_of
+from tilewright.schedule_rules.operands import few_rows
 from tilewright.tir.analysis.block_kind import BlockKind, block_kind
 from tilewright.tir.analysis.expressions import has_effects
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule, ScheduleError
@@ -159,6 +160,7 @@ class Nest:
             share them.
         shared: number of the first iterators that these loops count; a loop inside of them that
             counts one of these, too, is about a few rows that are worked on at once.
+        few_rows: maximum number of rows that a symbolic extent counts; None if nothing is known.
     """
 
     block: BlockRV
@@ -166,6 +168,7 @@ class Nest:
     loops: Loops
     outer: int = 0
     shared: int = 0
+    few_rows: int | None = None
 
     def again(self, sch: Schedule) -> Nest:
         """The same nest in another copy of the schedule."""
@@ -190,7 +193,18 @@ class Nest:
 
     def largest(self) -> StridedAccess | None:
         """The load of the largest part of a buffer, if there is any."""
-        return max(self.accesses.loads, key=self.accesses.size, default=None)
+        return max(self.accesses.loads, key=self.size, default=None)
+
+    def size(self, access: StridedAccess) -> int:
+        """Maximum number of bytes that all instances access together."""
+        return self.accesses.size(access, self.few_rows)
+
+    def repeated(self, column: Var) -> list[Var]:
+        """The iterators other than `column` in each step of which the whole largest operand is
+        read: the rows that a matrix is multiplied by."""
+        largest, extents = self.largest(), self.accesses.extents
+        others = [var for var in self.own if var is not column and extents[var] != 1]
+        return [var for var in others if largest is not None and not largest.mentions(var)]
 
     def innermost(self) -> Var | None:
         """The iterator over neighbours in the largest operand of a reduction, if there is one."""
@@ -208,7 +222,7 @@ class Nest:
 def nest_of(sch: Schedule, block: BlockRV, outer: int = 0, shared: int = 0) -> Nest:
     """The nest of a block, without the `outer` outermost of the loops around it."""
     loops = loops_by_iterator(sch, block, outer)
-    return Nest(block, accesses_of(block_of(sch, block)), loops, outer, shared)
+    return Nest(block, accesses_of(block_of(sch, block)), loops, outer, shared, few_rows(sch))
 
 
 def plain_nest(sch: Schedule, block: BlockRV) -> Nest:

@@ -31,6 +31,9 @@ CONSTANT_PARAMS: Final = "tir.constant_params"
 NARROW_PARAMS: Final = "tir.narrow_params"
 """The attribute with the positions of those of int8 whose elements are from -64 to 64."""
 
+MOST_FEW_ROWS: Final = 8
+"""Maximum number of rows for which packing the other operand takes longer than it saves."""
+
 
 @dataclass(frozen=True, eq=False)
 class Contraction:

@@ -48,7 +48,8 @@ def reduce_along_columns(sch: Schedule, nest: Nest, machine: Machine) -> Sequenc
     how many steps are unrolled, is left to the search. For an operand that is too large for the
     cache of a core, another one reads a few rows at a time as far as a strip goes, into results
     that stay in the first cache: how many rows, how wide the strip is, and how far ahead it is
-    asked for, is left to the search.
+    asked for, is left to the search. Several vectors are multiplied by the rows of a matrix while
+    these are there.
     """
     accesses, inner = nest.accesses, nest.innermost()
     if inner is None:
@@ -62,7 +63,7 @@ def reduce_along_columns(sch: Schedule, nest: Nest, machine: Machine) -> Sequenc
     in_registers = partial(_in_registers, column=column, machine=machine)
     largest = nest.largest()
     steps = [var for var in accesses.reduction if var in nest.loops and accesses.extents[var] != 1]
-    if is_window or not steps or largest is None or accesses.size(largest) <= machine.own_cache:
+    if is_window or not steps or largest is None or nest.size(largest) <= machine.own_cache:
         return [in_registers]
     row_by_row = partial(_row_by_row, column=column, machine=machine)
     fits = accesses.extents[column] is not None and _whole(nest, column, machine) <= VECTORS
@@ -130,8 +131,9 @@ def _row_by_row(sch: Schedule, nest: Nest, *, column: Var, machine: Machine) -> 
     *reduced, last = nest.of(accesses.reduction)
     counts = powers_of_two(1, min(MOST_ROWS, accesses.extent(accesses.reduction[-1])))
     last, row = sch.split(last, [None, choose(sch, counts, min(ROWS, counts[-1]))])
-    around = [*nest.of(without(accesses.spatial, column)), *strip]
-    sch.reorder(*around, *reduced, last, piece, row, lane)
+    repeated = nest.repeated(column)
+    around = [*nest.of(without(accesses.spatial, column, *repeated)), *strip]
+    sch.reorder(*around, *reduced, last, *nest.of(repeated), piece, row, lane)
     sch.unroll(row)
     sch.vectorize(lane)
     if _whole(nest, column, machine) >= 2 * MOST_ROWS:
@@ -147,13 +149,16 @@ def _strips(
     """The loop over strips, if there are any; that over the vectors of one; and that over lanes."""
     lanes = _lanes(nest, column, machine)
     cores = machine.cores if nest.outer == 0 else 1
-    if nest.accesses.extents[column] is None and cores == 1:
+    repeated = nest.repeated(column)
+    if nest.accesses.extents[column] is None and cores == 1 and not repeated:
         # There may be far fewer columns than the cache holds, and seldom many more.
         piece, lane = sch.split(nest.loops[column], [None, lanes])
         return [], piece, lane
     whole = _whole(nest, column, machine)
     itemsize = nest.accesses.stores[0].buffer.dtype.itemsize
-    fitting = max(1, machine.first_cache // 2 // itemsize // lanes)
+    # The rows that are added at a time stay in the first cache as well, if they are used again.
+    together = ROWS if repeated else 1
+    fitting = max(1, machine.first_cache // 2 // itemsize // lanes // together)
     strips = max(cores, -(-whole // fitting))
     widths = [-(-whole // n) for n in (strips, 2 * strips, 4 * strips)]
     preferred = max(min(4, whole), widths[0])

@@ -43,7 +43,8 @@ def reduce_along_rows(sch: Schedule, nest: Nest, machine: Machine) -> Sequence[S
 
     One structure takes several rows at once: short ones, or long ones that no cache holds, as
     hardware follows several streams at once. How many, how many vectors of each, and how far ahead
-    it is asked for what is too large for a cache, is left to the search. Another one runs
+    it is asked for what is too large for a cache, is left to the search; several vectors are
+    multiplied by the rows of a matrix while these are there. Another one runs
     along each row, which lowering does in vectors that are added at the end. If there are fewer
     rows than several cores need, a third one reduces parts of rows first.
     """
@@ -81,7 +82,7 @@ def _is_far(nest: Nest, inner: Var, machine: Machine) -> bool:
         return False
     lanes = machine.lanes(accesses.stores[0].buffer.dtype)
     is_long = accesses.extent(inner) >= LONG_ROW * lanes
-    is_large = accesses.size(largest) > machine.own_cache
+    is_large = nest.size(largest) > machine.own_cache
     return is_long and is_large and largest.mentions(nest.own[-1])
 
 
@@ -94,13 +95,15 @@ def _rows_together(
         loop = _vectors_of_row(sch, nest, inner, [], machine, 8)
         _prefetch_row(sch, loop, nest, machine, 16)
         return
+    repeated: list[Var] = []
     if nest.own:
         counts = powers_of_two(1, min(MOST_ROWS, accesses.extent(nest.own[-1])))
         block, row = sch.split(spatial[-1], [None, choose(sch, counts, counts[-1])])
-        around = [*spatial[:-1], block]
+        repeated = nest.repeated(nest.own[-1])
+        around = [*nest.of(without(accesses.spatial, nest.own[-1], *repeated)), block]
     else:  # other blocks share the loops around the rows that are worked on
         *around, row = spatial
-    sch.reorder(*around, row, *nest.of(accesses.reduction))
+    sch.reorder(*around, *nest.of(repeated), row, *nest.of(accesses.reduction))
     loop = _vectors_of_row(sch, nest, inner, [row], machine, 1 if is_far else 4)
     _prefetch_row(sch, loop, nest, machine, 0 if is_far else 16)
     if nest.outer == 0:
@@ -156,7 +159,7 @@ def prefetch(
             it is 0.
     """
     largest = nest.largest()
-    size = 0 if largest is None else nest.accesses.size(largest)
+    size = 0 if largest is None else nest.size(largest)
     if largest is not None and size > machine.own_cache:
         is_far = MANY_CACHES * machine.own_cache <= size <= most_bytes
         distance = choose(sch, DISTANCES, preferred if is_far else 0)
