@@ -18,6 +18,7 @@ from tilewright.schedule_rules.contraction_plan import (
 )
 from tilewright.schedule_rules.contraction_steps import tile_contraction
 from tilewright.schedule_rules.dot_products import find_dot_products, grouped_axis
+from tilewright.schedule_rules.elementwise import vectorize_elements
 from tilewright.schedule_rules.nest import Nest
 from tilewright.schedule_rules.operands import (
     MOST_FEW_ROWS,
@@ -27,7 +28,9 @@ from tilewright.schedule_rules.operands import (
     find_contraction,
     narrow_memory,
 )
-from tilewright.schedule_rules.structures import Structure
+from tilewright.schedule_rules.reduce_along_columns import reduce_along_columns
+from tilewright.schedule_rules.reduce_along_rows import reduce_along_rows
+from tilewright.schedule_rules.structures import Structure, apply_rule
 from tilewright.tir.schedule import BlockRV, Schedule
 from tilewright.tir.transform.analysis.affine import affine, stride_along
 from tilewright.tir.transform.machine import Machine
@@ -72,19 +75,32 @@ def tile_products(
     constants = constant_memory(sch)
     found = replace(found, few_rows=few_rows(sch), narrow=narrow_memory(sch))
     ways = plans(found, machine, nest.outer, constants)
-    if ways and reads_matrix_once(ways[0], found, constants):
-        return []
     if most < math.inf and ways:
         times = [plan.cycles(constants) for plan in ways]
         limit = most * min(times)
         ways = [ways[0], *(p for p, t in zip(ways[1:], times[1:], strict=True) if t <= limit)]
-    return [partial(tile_contraction, plan, epilogue) for plan in ways]
+    tiled = [partial(tile_contraction, plan, epilogue) for plan in ways]
+    inner = nest.innermost()
+    if inner is None or not (ways and reads_matrix_once(ways[0], found, constants)):
+        return tiled
+    rule = reduce_along_rows if nest.reduces_along(inner) else reduce_along_columns
+    first, *_ = rule(sch, nest, machine)
+    return [partial(_reduce, first, machine, epilogue), *tiled]
+
+
+def _reduce(
+    structure: Structure, machine: Machine, epilogue: Sequence[BlockRV], sch: Schedule, nest: Nest
+) -> None:
+    """Schedule a product as a reduction, and then what reads the results."""
+    structure(sch, nest)
+    for consumer in epilogue:
+        apply_rule(vectorize_elements, sch, consumer, machine, nest.outer)
 
 
 def reads_matrix_once(best: Plan, found: Contraction, constants: frozenset[Var]) -> bool:
     """Whether a few rows are multiplied by a matrix that comes from far away, as it is.
 
-    Rules for reductions read it in the order of memory then, once for all rows.
+    It is best read in the order of memory then, once for all rows, as for a reduction.
 
     Args:
         best: the best of the plans for `found`.
