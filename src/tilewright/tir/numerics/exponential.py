@@ -190,10 +190,7 @@ def tanh(k: Kernel, x: Expr) -> Expr:
     double = k.let(size + size, "double")
     n, bits = k.nearest(double, -LOG2_E, EXPONENT_BIAS[k.bits])
     # Minus what is left of -2 |x|. n is above -28 in float32, where log(2) to 24 bits is enough.
-    if k.bits == 32:
-        r = k.fma(n, LOG_2, double)
-    else:
-        r = minus_reduced(k, double, n)
+    r = k.fma(n, LOG_2, double) if k.bits == 32 else minus_reduced(k, double, n)
     part = k.let(one_minus_exp(k, k.let(r, "r")), "part")
     power = k.power_of_two(bits)
     numerator = k.fma(part, power, k.real(1.0) - power)
