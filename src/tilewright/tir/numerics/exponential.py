@@ -118,8 +118,9 @@ def _by_powers_of_two(
     """
     vanishing, infinite = limits[k.bits]
     x = k.let(x, "x")
+    vanishes: Expr = x < k.real(vanishing)
     if k.scales_natively:
-        vanishes = k.let(x < k.real(vanishing), "vanishes")
+        vanishes = k.let(vanishes, "vanishes")
         limited = k.at_most(Select(vanishes, k.real(0.0), x), infinite)
     else:
         # Where the result vanishes, a factor is 0: a product that is too small for a normal number

@@ -330,7 +330,7 @@ def row_and_work(body: Stmt, name: str) -> tuple[For, For] | None:
     loops = [p for p in parts if isinstance(p, For) and isinstance(p.extent, IntImm)]
     using = [part for part in parts if _reads(part, name) or _writes(part, name)]
     rows = [part for part in loops if part in using and len(_path(part)) == 1]
-    if len(rows) != len(using) or len({int(row.extent) for row in rows}) != 1:
+    if len(rows) != len(using) or len({_iterations(row) for row in rows}) != 1:
         return None
     if len(loops) == 1 or not (len(rows) > 1 or _writes(rows[0], name)):
         return None
