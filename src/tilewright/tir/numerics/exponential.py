@@ -188,8 +188,9 @@ def tanh(k: Kernel, x: Expr) -> Expr:
     left of the exponent, which loses nothing near 0."""
     x = k.let(x, "x")
     size = k.at_most(k.absolute(x), TANH_IS_ONE[k.bits])
-    double = k.let(size + size, "double")
-    n, bits = k.nearest(double, -LOG2_E, EXPONENT_BIAS[k.bits])
+    # Not from the double, which is computed at the same time.
+    n, bits = k.nearest(size, -2.0 * LOG2_E, EXPONENT_BIAS[k.bits])
+    double = size + size
     # Minus what is left of -2 |x|. n is above -28 in float32, where log(2) to 24 bits is enough.
     r = k.fma(n, LOG_2, double) if k.bits == 32 else minus_reduced(k, double, n)
     part = k.let(one_minus_exp(k, k.let(r, "r")), "part")
