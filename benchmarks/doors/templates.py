@@ -157,7 +157,8 @@ def small_image_conv2d(channels: int, size: int, filters: int) -> Template:
 def row_softmax(m: int, n: int) -> Template:
     """All steps of a row follow each other; the widths of their vectors are knobs."""
     X, Y = softmax_tensors(m, n)
-    E, total = Y.op.input_tensors
+    E, factor = Y.op.input_tensors
+    (total,) = factor.op.input_tensors
     _, largest = E.op.input_tensors
     lanes = vector_lanes()
     cfg = autotvm.get_config()
@@ -178,7 +179,7 @@ def row_softmax(m: int, n: int) -> Template:
             if width <= lanes:
                 s[vector].unroll(vector.op.reduce_axis[0])
         s[stage].unroll(s[stage].op.reduce_axis[0])
-    for stage in (largest, E, total):
+    for stage in (largest, E, total, factor):
         s[stage].compute_at(s[Y], row)
     return s, [X, Y]
 

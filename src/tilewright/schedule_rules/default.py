@@ -18,6 +18,7 @@ from tilewright.schedule_rules.groups import (
     Group,
     Stage,
     append_epilogues,
+    fetch_next_rows,
     groups_of,
     share_loops,
     stages_of,
@@ -148,6 +149,7 @@ def schedule_group(sch: Schedule, group: Group, machine: Machine) -> Schedule:
     for stage in group.stages:
         sch = _schedule_stage(sch, stage, machine, outer)
     if shared is not None:
+        fetch_next_rows(sch, loops[-1], group, machine)
         parallelize(sch, loops, machine)
     return sch
 

@@ -6,7 +6,7 @@ from tests.passes import legalize_for, lower
 from tests.target.llvm.programs import native
 
 import tilewright as tvm
-from tilewright import te, tir
+from tilewright import te, tir, topi
 from tilewright.error import LoweringError
 from tilewright.ir import Call, walk
 from tilewright.script import tir as T
@@ -184,3 +184,49 @@ def test_a_copy_under_a_condition_is_fetched_where_it_is_made():
     interpret(func, *expected, 5)
     tvm.build(func, target="llvm")(*compiled, 5)
     np.testing.assert_array_equal(compiled[2], expected[2])
+
+
+def rows_of_softmax(columns):
+    X = te.placeholder((6, columns), name="X")
+    sch = tir.Schedule(te.create_prim_func([X, topi.nn.softmax(X)]))
+    *producers, last = sch.get_child_blocks(sch.get_block("root"))
+    row = sch.get_loops(last)[0]
+    for block in reversed(producers):
+        sch.compute_at(block, row)
+    for block in (*producers, last):
+        for column in sch.get_loops(block)[1:]:
+            _, inner = sch.split(column, [None, 32])
+            sch.vectorize(inner)
+    sch.annotate(row, "software_prefetch", {"X": 1, "T_softmax_norm": 1})
+    return sch.mod["main"]
+
+
+def test_the_longest_loop_over_a_row_asks_for_the_next_row():
+    func = legalize_for(lower(rows_of_softmax(64)))
+    names = [load.buffer.name for load in prefetches(func)]
+    assert sorted(names) == ["T_softmax_norm"] * 2 + ["X"] * 2
+    text = func.script()
+    before, after = text.split("prefetch_address", 1)
+    assert "max" in before
+    assert "fma" not in before
+    assert "fma" in after.split("for ")[0]
+
+
+@pytest.mark.parametrize("columns", [64, 50])
+def test_the_result_of_rows_is_the_same(columns):
+    x = np.random.default_rng(0).standard_normal((6, columns), "float32")
+    y = np.zeros_like(x)
+    native(legalize_for(lower(rows_of_softmax(columns))))(x, y)
+    np.testing.assert_allclose(y, topi.testing.softmax_python(x), rtol=1e-6)
+
+
+def test_a_store_asks_for_what_it_will_write():
+    @T.prim_func
+    def func(X: T.Buffer((256,)), Y: T.Buffer((256,))):
+        for i in T.serial(16, annotations={"software_prefetch": {"Y": 2}}):
+            for j in T.vectorized(16):
+                Y[i * 16 + j] = X[j]
+
+    (place,) = prefetches(legalize_for(lower(func)))
+    assert place.buffer.name == "Y"
+    assert "(i + 2) * 16" in legalize_for(lower(func)).script()

@@ -17,7 +17,12 @@ from tilewright.tir.numerics.coefficients import (
     LOG_ERFC_32,
     SINH_64,
 )
-from tilewright.tir.numerics.kernel import EXPONENT_BIAS, MANTISSA_BITS, Kernel
+from tilewright.tir.numerics.kernel import (
+    EXPONENT_BIAS,
+    MANTISSA_BITS,
+    VANISHING_EXPONENT,
+    Kernel,
+)
 
 LOG2_E = math.log2(math.e)
 LOG_2 = math.log(2.0)
@@ -46,10 +51,23 @@ def exp_tail(k: Kernel, r: Var, square: Var) -> Expr:
     return k.polynomial(r, EXP_32 if k.bits == 32 else EXP_64, square)
 
 
+def one_minus_exp(k: Kernel, r: Var) -> Expr:
+    """1 - exp(-r) for |r| <= log(2) / 2."""
+    square = k.let(r * r, "square")
+    tail = [(-1.0) ** (n + 1) * c for n, c in enumerate(EXP_32 if k.bits == 32 else EXP_64)]
+    return k.fma(square, k.polynomial(r, tail, square), r)
+
+
 def reduced(k: Kernel, x: Expr, n: Expr) -> Expr:
     """x - n log(2)."""
     high, rest = LOG_2_PARTS[k.bits]
     return k.fma(n, -rest, k.fma(n, -high, x))
+
+
+def minus_reduced(k: Kernel, x: Expr, n: Expr) -> Expr:
+    """x + n log(2): minus what is left of -x, which saves a change of sign."""
+    high, rest = LOG_2_PARTS[k.bits]
+    return k.fma(n, rest, k.fma(n, high, x))
 
 
 def exp(k: Kernel, x: Expr, *, power: int = 0, low: Expr | None = None) -> Expr:
@@ -99,16 +117,17 @@ def _by_powers_of_two(
         precise: whether what the rounding of 1 + r loses goes back in with the small terms.
     """
     vanishing, infinite = limits[k.bits]
-    double_bias = 2 * EXPONENT_BIAS[k.bits]
-    # A product that is too small for a normal number takes some processors a hundred times as long
-    # as another one. Where the result vanishes, the factor is 0, or the result is selected.
-    smallest = 0.0 if k.scales_natively else (0.5 - power - double_bias) / factor
     x = k.let(x, "x")
-    vanishes = x < k.real(vanishing)
+    vanishes: Expr = x < k.real(vanishing)
     if k.scales_natively:
         vanishes = k.let(vanishes, "vanishes")
-    limited = k.at_most(Select(vanishes, k.real(smallest), x), infinite)
-    n, bits = k.nearest(limited, factor, 0 if k.scales_natively else power + double_bias)
+        limited = k.at_most(Select(vanishes, k.real(0.0), x), infinite)
+    else:
+        # Where the result vanishes, a factor is 0: a product that is too small for a normal number
+        # takes some processors a hundred times as long as another one.
+        limited = k.clamp(x, (-VANISHING_EXPONENT[k.bits] - power) / factor, infinite)
+    bias = 0 if k.scales_natively else power + VANISHING_EXPONENT[k.bits]
+    n, bits = k.nearest(limited, factor, bias)
     r = k.let(remainder(limited, n), "r")
     square = k.let(r * r, "square")
     head, part = k.real(1.0), exp_minus_one(k, r, square)
@@ -132,12 +151,7 @@ def sigmoid(k: Kernel, x: Expr) -> Expr:
     scale = MANTISSA_BITS[k.bits] + 1
     x = k.clamp(x, *SIGMOID_LIMITS[k.bits])
     n, bits = k.nearest(x, -LOG2_E, EXPONENT_BIAS[k.bits] - scale)
-    high, rest = LOG_2_PARTS[k.bits]
-    # Minus what is left of -x: that saves a change of sign.
-    r = k.let(k.fma(n, rest, k.fma(n, high, x)), "r")
-    square = k.let(r * r, "square")
-    tail = [(-1.0) ** (n + 1) * c for n, c in enumerate(EXP_32 if k.bits == 32 else EXP_64)]
-    minus_part = k.fma(square, k.polynomial(r, tail, square), r)
+    minus_part = one_minus_exp(k, k.let(minus_reduced(k, x, n), "r"))
     power = k.power_of_two(bits)
     s = k.real(2.0**-scale)
     sum_ = k.let(power + s, "sum")
@@ -165,28 +179,25 @@ def cosh(k: Kernel, x: Expr) -> Expr:
 
 
 # Where the function is 1 after rounding.
-SMALL = 0.5
 TANH_IS_ONE = {32: 9.1, 64: 19.2}
 ERF_IS_ONE = {32: 3.95, 64: 5.95}
 
 
 def tanh(k: Kernel, x: Expr) -> Expr:
-    """Hyperbolic tangent: t / (t + 1) with t = (exp(2 |x|) - 1) / 2, which loses nothing near 0."""
+    """Hyperbolic tangent: (1 - e) / (1 + e) with e = exp(-2 |x|), both from 1 - exp(-r) of what is
+    left of the exponent, which loses nothing near 0."""
     x = k.let(x, "x")
     size = k.at_most(k.absolute(x), TANH_IS_ONE[k.bits])
-    double = k.let(size + size, "double")
-    # One less in the exponent: half of the power.
-    n, bits = k.nearest(double, LOG2_E, EXPONENT_BIAS[k.bits] - 1)
-    r = k.fma(n, -LOG_2, double) if k.bits == 32 else reduced(k, double, n)
-    r = k.let(r, "r")
-    part = exp_minus_one(k, r, k.let(r * r, "square"))
-    half = k.power_of_two(bits)
-    t = k.let(k.fma(part, half, half - k.real(0.5)), "t")
-    quotient = k.let(t / (t + k.real(1.0)), "quotient")
-    # Where t is small, the rounding of t + 1 is too large an error. There it hardly matters to
-    # what is taken away from t.
-    near_zero = k.fma(t * k.real(-1.0), quotient, t)
-    return k.with_sign(Select(t < k.real(SMALL), near_zero, quotient), x)
+    # Not from the double, which is computed at the same time.
+    n, bits = k.nearest(size, -2.0 * LOG2_E, EXPONENT_BIAS[k.bits])
+    double = size + size
+    # Minus what is left of -2 |x|. n is above -28 in float32, where log(2) to 24 bits is enough.
+    r = k.fma(n, LOG_2, double) if k.bits == 32 else minus_reduced(k, double, n)
+    part = k.let(one_minus_exp(k, k.let(r, "r")), "part")
+    power = k.power_of_two(bits)
+    numerator = k.fma(part, power, k.real(1.0) - power)
+    denominator = k.fma(part * k.real(-1.0), power, k.real(1.0) + power)
+    return k.with_sign(numerator / denominator, x)
 
 
 def erf(k: Kernel, x: Expr) -> Expr:

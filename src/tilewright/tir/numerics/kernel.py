@@ -18,6 +18,8 @@ from tilewright.tir.op import reinterpret
 ROUNDING_SHIFT = {32: 1.5 * 2.0**23, 64: 1.5 * 2.0**52}
 MANTISSA_BITS = {32: 23, 64: 52}
 EXPONENT_BIAS = {32: 127, 64: 1023}
+# 2**-VANISHING_EXPONENT is so small that its product with a number below 4 is 0 after rounding.
+VANISHING_EXPONENT = {32: 153, 64: 1078}
 
 
 class Kernel:
@@ -138,14 +140,17 @@ class Kernel:
         Args:
             head: between 1/2 and 2.
             part: a smaller addend.
-            biased: an integer whose low bits are those of n + 2 * `EXPONENT_BIAS`, which is at
-                least 0: there and at 1 the result is 0.
+            biased: an integer whose low bits are those of n + `VANISHING_EXPONENT`, which is at
+                least 0: there the result is 0.
         """
-        # Two factors, because 2**n itself may not be a normal number. Their exponents make the sum.
+        # Two factors, because 2**n itself may not be a normal number. Their exponents make the sum;
+        # the first one has so much more that the second one is 0 where the result vanishes.
         biased = self.let(biased, "biased")
         shift = self.whole(MANTISSA_BITS[self.bits])
+        more = 2 * EXPONENT_BIAS[self.bits] - VANISHING_EXPONENT[self.bits]
         half = self.let((biased >> self.whole(1)) << shift, "half")
-        first = self.let(reinterpret(self.dtype, half), "first")
+        larger = half + self.whole(more << MANTISSA_BITS[self.bits])
+        first = self.let(reinterpret(self.dtype, larger), "first")
         second = reinterpret(self.dtype, (biased << shift) - half)
         return self.fma(part, first, head * first) * second
 

@@ -1,4 +1,4 @@
-"""What a loop will read is brought into the cache some iterations ahead.
+"""What a loop will read or write is brought into the cache some iterations ahead.
 
 Hardware recognises streams of neighbouring cache lines within a page. A kernel that walks along
 many rows, or comes back to a panel that other data has pushed out, waits for memory unless it says
@@ -13,9 +13,10 @@ buffers to distances in iterations of the loop::
         C[0:16] = T.fma(A[k], B[k * 16:k * 16 + 16], C[0:16])
 
 Each load of the loop, also in loops inside of it, asks for what the same load will read that many
-iterations later, once per cache line in a run of statements. In the last iterations that is nothing
-that will be read; a prefetch of any address is harmless. A distance of 0 asks for nothing. What is
-read by a copy, before other loops work on it, is asked for during that work.
+iterations later, and each store for what it will write, once per cache line in a run of statements.
+In the last iterations that is nothing that will be used; a prefetch of any address is harmless. A
+distance of 0 asks for nothing. What is read by a copy, before other loops work on it, is asked for
+during that work.
 
 A kernel copies a panel and then works on it, again and again: the copy waits for memory, and memory
 waits for the work. With ``software_prefetch`` on the loop over panels, the lines that the next copy
@@ -39,6 +40,20 @@ again and again, each time asks for a part of what comes next::
             for k in range(256):
                 prefetch(X[p + 1, (i * 256 + k) // 3])
                 work(X[p, k])
+
+Where several loops follow each other that work on the same row, short ones wait for memory and a
+long one for arithmetic. Then the longest one asks for the next row, and for where its results go::
+
+    for i in range(1024):                        for i in range(1024):
+        for j in range(32):                          for j in range(32):
+            m = max(m, X[i, j])                          m = max(m, X[i, j])
+        for j in range(32):                          for j in range(32):
+            e[j] = exp(X[i, j] - m)          ->          prefetch(X[i + 1, j])
+            s = s + e[j]                                 prefetch(Y[i + 1, j])
+        for j in range(32):                              e[j] = exp(X[i, j] - m)
+            Y[i, j] = e[j] / s                           s = s + e[j]
+                                                     for j in range(32):
+                                                         Y[i, j] = e[j] / s
 """
 
 from __future__ import annotations
@@ -135,7 +150,7 @@ class _Inserting(Rewriter):
         self.wanted.update((name, loop.loop_var.name) for name in distances)
         body, inside = loop.body, dict(distances)
         for name, distance in distances.items():
-            found = copy_and_work(body, name)
+            found = copy_and_work(body, name) or row_and_work(body, name)
             if found is not None:
                 copy, work = found
                 fetch = self._fetch(copy.body, loop.loop_var, {name: distance})
@@ -186,15 +201,15 @@ class _Inserting(Rewriter):
         return parts
 
     def _prefetches(self, nodes: Sequence[Node], done: set[Key]) -> list[Stmt]:
-        """What to fetch ahead of the loads in `nodes`, except for the lines in `done`."""
+        """What to fetch ahead of the accesses in `nodes`, except for the lines in `done`."""
         found: list[Stmt] = []
         for var, distances, inner in self._ahead:
-            for load in (part for node in nodes for part in walk(node)):
-                if not isinstance(load, BufferLoad):
+            for access in (part for node in nodes for part in walk(node)):
+                if not isinstance(access, (BufferLoad, BufferStore)):
                     continue
                 # A buffer that an intrinsic declares over the memory of another goes by its name.
-                for name in {load.buffer.name, load.buffer.data.name} & distances.keys():
-                    ahead = _ahead(load, var, distances[name], inner, done)
+                for name in {access.buffer.name, access.buffer.data.name} & distances.keys():
+                    ahead = _ahead(access, var, distances[name], inner, done)
                     if ahead is not None:
                         self.found.add((name, var.name))
                         found += ahead
@@ -240,30 +255,30 @@ def _distances(loop: For) -> dict[str, int]:
 
 
 def _ahead(
-    load: BufferLoad, var: Var, distance: int, inner: Sequence[For], done: set[Key]
+    access: BufferLoad | BufferStore, var: Var, distance: int, inner: Sequence[For], done: set[Key]
 ) -> list[Stmt] | None:
-    """Prefetches of what `load` reads `distance` iterations later; None if there are none.
+    """Prefetches of what `access` is about `distance` iterations later; None if there are none.
 
     Args:
         inner: the loops inside of that of `var`.
     """
-    index, lanes = contiguous_base(load.indices[0])
+    index, lanes = contiguous_base(access.indices[0])
     if index.dtype.lanes > 1 or not occurs(var, index) or not is_simple(index):
         return None  # the same place, or one that must not be computed for a later iteration
     form = affine(index)
     terms = frozenset(form.terms.items())
-    per_line = max(LINE_BYTES * 8 // load.buffer.dtype.bits, 1)
+    per_line = max(LINE_BYTES * 8 // access.buffer.dtype.bits, 1)
     found: list[Stmt] = []
     later = {var: as_expr(var + distance), **_parts(index, inner)}
     first = form.constant // per_line
     for line in range(first, max((form.constant + lanes - 1) // per_line, first) + 1):
-        key = (load.buffer.data, var, terms, line)
+        key = (access.buffer.data, var, terms, line)
         if key in done:
             continue
         done.add(key)
         offset = max(line * per_line - form.constant, 0)
         place = substitute(as_expr(index + offset), later)
-        found.append(Evaluate(prefetch_address(BufferLoad(load.buffer, (place,)))))
+        found.append(Evaluate(prefetch_address(BufferLoad(access.buffer, (place,)))))
     return found
 
 
@@ -305,6 +320,29 @@ def copy_and_work(body: Stmt, name: str) -> tuple[For, For] | None:
     return copy, max(behind, key=_iterations)
 
 
+def row_and_work(body: Stmt, name: str) -> tuple[For, For] | None:
+    """A loop in `body`, a sequence, over all that it needs of the buffer `name`, and the longest.
+
+    That is known where several loops read the same row, or one writes it: loops with as many
+    iterations, and none inside of them.
+    """
+    parts = list(parts_of(body))
+    loops = [p for p in parts if isinstance(p, For) and isinstance(p.extent, IntImm)]
+    using = [part for part in parts if _reads(part, name) or _writes(part, name)]
+    rows = [part for part in loops if part in using and len(_path(part)) == 1]
+    if len(rows) != len(using) or len({_iterations(row) for row in rows}) != 1:
+        return None
+    if len(loops) == 1 or not (len(rows) > 1 or _writes(rows[0], name)):
+        return None
+    return rows[0], max(loops, key=_work)
+
+
+def _work(loop: For) -> int:
+    """About how many operations a nest of loops takes."""
+    innermost = (_path(loop) or [loop])[-1]
+    return _iterations(loop) * sum(1 for _ in walk(innermost.body))
+
+
 def parts_of(stmt: Stmt) -> Iterator[Stmt]:
     """The statements of a sequence, also inside of allocations and definitions."""
     if isinstance(stmt, SeqStmt):
@@ -318,6 +356,10 @@ def parts_of(stmt: Stmt) -> Iterator[Stmt]:
 
 def _reads(stmt: Stmt, name: str) -> bool:
     return any(isinstance(node, BufferLoad) and node.buffer.name == name for node in walk(stmt))
+
+
+def _writes(stmt: Stmt, name: str) -> bool:
+    return any(isinstance(node, BufferStore) and node.buffer.name == name for node in walk(stmt))
 
 
 def _iterations(loop: For) -> int:
@@ -353,7 +395,8 @@ def spread(body: Stmt, copy: For, work: For, fetch: Stmt) -> Stmt:
     for which in range(count):
         position = as_expr(number * count + which)
         statement = substitute(fetch, {copy.loop_var: as_expr(copy.min + position)})
-        fetches.append(IfThenElse(as_expr(position < extent), statement))
+        always = _iterations(work) * count <= extent.value
+        fetches.append(statement if always else IfThenElse(as_expr(position < extent), statement))
     innermost = path[-1]
     return _InFront(innermost, seq(*fetches))(body)
 

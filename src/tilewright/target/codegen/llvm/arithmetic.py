@@ -42,6 +42,7 @@ from tilewright.target.codegen.llvm.conversions import broadcast
 from tilewright.target.codegen.llvm.emitter import FunctionEmitter, emits
 from tilewright.target.codegen.llvm.intrinsics import intrinsic
 from tilewright.target.codegen.llvm.types import constant, splat, value_type
+from tilewright.target.target import Target
 
 _INT_OPS: Final = {Add: "add", Sub: "sub", Mul: "mul"}
 _FLOAT_OPS: Final = {Add: "fadd", Sub: "fsub", Mul: "fmul", Div: "fdiv", Mod: "frem"}
@@ -127,7 +128,25 @@ def _extreme(emitter: FunctionEmitter, expr: Min | Max) -> str:
     if _is_number(expr.a) or _is_number(expr.b):
         return chosen
     is_nan = emitter.pure(f"fcmp uno {ty} {a}, {a}", a)
+    if dtype.lanes > 1 and dtype.bits >= 32 and _blends_by_vectors(emitter.module.target):
+        return _all_bits_where(emitter, is_nan, chosen, dtype)
     return emitter.select(is_nan, a, chosen, dtype)
+
+
+def _blends_by_vectors(target: Target) -> bool:
+    """Whether comparisons leave all bits of a lane set, and `or` runs on more ports than a blend:
+    on x86 without registers for masks."""
+    return target.architecture == "x86_64" and target.vector_bits < 512
+
+
+def _all_bits_where(emitter: FunctionEmitter, condition: str, value: str, dtype: DType) -> str:
+    """A vector of floats with NaN, of which all bits are set, where a condition holds."""
+    integers = value_type(DType(f"int{dtype.bits}").with_lanes(dtype.lanes))
+    floats = value_type(dtype)
+    mask = emitter.pure(f"sext <{dtype.lanes} x i1> {condition} to {integers}", condition)
+    bits = emitter.pure(f"bitcast {floats} {value} to {integers}", value)
+    either = emitter.pure(f"or {integers} {mask}, {bits}", mask, bits)
+    return emitter.pure(f"bitcast {integers} {either} to {floats}", either)
 
 
 @emits(Select)
