@@ -162,9 +162,7 @@ def simplified(program: torch.export.ExportedProgram) -> torch.export.ExportedPr
     Operators that have one stay whole, though torch could decompose them: ``linear`` says more
     than a product with a transposed matrix.
     """
-    if any(_is_decomposed_first(node) for node in calls(program)):
-        program = decomposed(program, {})
-    if all(_is_known(node) for node in calls(program)):
+    if all(_is_known(node) and not _is_decomposed_first(node) for node in calls(program)):
         return program
     rules = {**torch.export.default_decompositions(), **FUSED_LAYERS}
     return decomposed(

@@ -124,9 +124,7 @@ def can_poll(func: PrimFunc, target: Target) -> bool:
     results = (
         stmt.value.args
         for stmt in statements(func.body)
-        if isinstance(stmt, Evaluate)
-        and isinstance(stmt.value, Call)
-        and stmt.value.op is returned
+        if isinstance(stmt, Evaluate) and isinstance(stmt.value, Call) and stmt.value.op is returned
     )
     return has_pool(target) and all(
         isinstance(value, IntImm) and value.value == 0 for args in results for value in args
