@@ -8,6 +8,7 @@ from typing import Any
 from tilewright.driver.default import DefaultSchedule
 from tilewright.driver.pipeline import for_backend, generate_code, lowering, readable_loops
 from tilewright.error import ArgumentError, TargetError
+from tilewright.ir.garbage import few_collections
 from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.recursion import deep_recursion
 from tilewright.runtime.module import Module, compiled_module
@@ -110,6 +111,7 @@ _BACKENDS = ("llvm", "c")
 
 
 @deep_recursion
+@few_collections()
 def build(
     inputs: Buildable | Mapping[Any, IRModule] | list[Any],
     args: Sequence[Any] | str | Target | None = None,

@@ -33,6 +33,8 @@ class SharedFunctions:
         self._module = module
         self._waiting = list(module.functions)
         self._by_hash: dict[int, list[GlobalVar]] = {}
+        self._last: tuple[BaseFunc, int] | None = None
+        """The function that was looked for last, which is often added next, and its hash."""
 
     def add(self, name: GlobalVar, function: BaseFunc) -> None:
         """Make known that the module has a function."""
@@ -46,14 +48,19 @@ class SharedFunctions:
         for name in self._waiting:
             known = self._module.functions.get(name)
             if known is not None and _is_shareable(known):
-                self._by_hash.setdefault(structural_hash(known), []).append(name)
+                self._by_hash.setdefault(self._hash(known), []).append(name)
         self._waiting.clear()
-        for name in self._by_hash.get(structural_hash(function), ()):
+        for name in self._by_hash.get(self._hash(function), ()):
             # A function may have been replaced since.
             known = self._module.functions.get(name)
             if known is not None and structural_equal(known, function):
                 return name
         return None
+
+    def _hash(self, function: BaseFunc) -> int:
+        if self._last is None or self._last[0] is not function:
+            self._last = function, structural_hash(function)
+        return self._last[1]
 
 
 def _is_shareable(function: BaseFunc) -> bool:

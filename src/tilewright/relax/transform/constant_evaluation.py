@@ -35,7 +35,7 @@ from tilewright.relax.struct_info import StructInfo, TensorStructInfo, TupleStru
 from tilewright.runtime.ndarray import NDArray, empty
 from tilewright.tir.call_boundary.argument_errors import COLD
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.interpreter import interpret
+from tilewright.tir.interpreter import Interpreter
 from tilewright.tir.stmt import For, ForKind, While
 from tilewright.tir.substitute import substitute
 
@@ -135,6 +135,7 @@ class Evaluation:
         self._functions: dict[GlobalVar, Any] = {name: mod.functions[name] for name in work}
         compiled = {name: count for name, count in work.items() if count >= _INTERPRETED}
         self._native = _compiled(self._functions, compiled)
+        self._interpreted: dict[GlobalVar, Interpreter] = {}
 
     def run(self, binding: Binding) -> RelaxExpr | None:
         """The value of the variable of `binding`, a constant or a tuple of them.
@@ -181,8 +182,11 @@ class Evaluation:
         if name in self._native:
             self._native[name](*arrays, *scalars)
             return
+        interpreter = self._interpreted.get(name)
+        if interpreter is None:
+            interpreter = self._interpreted[name] = Interpreter(self._functions[name])
         numbers = [array.numpy() for array in arrays]
-        interpret(self._functions[name], *numbers, *scalars)
+        interpreter.run(name.name_hint, *numbers, *scalars)
         for array, written in zip(arrays, numbers, strict=True):
             array.copyfrom(written)
 

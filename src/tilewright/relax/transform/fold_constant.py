@@ -39,6 +39,7 @@ from tilewright.relax.transform.constant_evaluation import (
     is_computable,
     work_of,
 )
+from tilewright.relax.transform.legalize_ops import RepeatedCalls
 from tilewright.relax.transform.scopes import Substitution, variables_in, with_bindings, with_blocks
 from tilewright.relax.visitor import bindings_of
 
@@ -82,6 +83,7 @@ class _FoldingPlan:
 
     def __init__(self, mod: IRModule) -> None:
         self._builder = BlockBuilder(mod)
+        self._repeated = RepeatedCalls()
         self._steps: list[Binding] = []
         self._known: dict[Var, RelaxExpr] = {}
         """From a variable of the program to the variable of the plan, or to a leaf."""
@@ -161,7 +163,14 @@ class _FoldingPlan:
         if call.op is CALL_TIR or entry.is_view:
             return self._emit(lambda: call)
         legalize = entry.legalize
-        return None if legalize is None else self._emit(lambda: legalize(self._builder, call))
+        if legalize is None:
+            return None
+        bound = self._builder.function_scope.bound
+        return self._emit(
+            lambda: self._repeated.legalized(
+                call, lambda: legalize(self._builder, call), lambda: len(bound)
+            )
+        )
 
     def _emit(self, make: Callable[[], RelaxExpr]) -> RelaxExpr | None:
         """The variable of the plan that is bound to a value; None if it cannot be computed."""

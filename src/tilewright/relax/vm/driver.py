@@ -17,6 +17,7 @@ from tilewright.driver.build_module import build as build_tensor_programs
 from tilewright.driver.object_cache import ObjectCache, default_cache, key_of, target_facts
 from tilewright.error import ArgumentError, TVMError, UnknownNameError, did_you_mean
 from tilewright.ir.dtype import DType
+from tilewright.ir.garbage import few_collections
 from tilewright.ir.module import IRModule
 from tilewright.ir.op import Op
 from tilewright.ir.pass_context import PassContext
@@ -145,6 +146,7 @@ def _load(cache: ObjectCache, key: str) -> IRModule | None:
 
 
 @deep_recursion
+@few_collections()
 def build(
     mod: IRModule | Function,
     target: str | Target | None = None,

@@ -12,7 +12,6 @@ from tilewright.ir.expr import IntImm
 from tilewright.ir.module import IRModule
 from tilewright.relax.interpreter import CompiledKernels, Evaluator
 from tilewright.relax.sizes import size_text
-from tilewright.relax.vm.c_header import c_header
 from tilewright.relax.vm.compile import CompiledGraphs, compile_graphs
 from tilewright.relax.vm.plan import MemoryPlan
 from tilewright.relax.vm.steps import CallStep, PackedCallStep, in_order
@@ -122,6 +121,8 @@ class Executable:
             for name in self.compiled.graphs.programs
             if (symbol := self.mod[name].global_symbol) is not None
         }
+        from tilewright.relax.vm.c_header import c_header  # with the whole backend for C
+
         text = c_header(functions, os.path.splitext(os.path.basename(path))[0])
         try:
             with open(path, "w", encoding="utf-8") as stream:

@@ -15,7 +15,7 @@ of it, and so does a sum that the loop adds up.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import TypeGuard
 
 from tilewright.arith import Analyzer
@@ -113,27 +113,40 @@ class _Plan:
             buffer: the only buffer by which it is used.
             until: a loop that is far enough inside.
         """
-        found: For | None = None
-        analyzer = Analyzer()
+        loops = self._loops_around_uses(allocation, buffer, until)
+        end = len(loops)
+        # A loop defines what it reads if one inside of it does, of which there is less to look at.
+        for position in reversed(range(end)):
+            if loops[position].kind is ForKind.THREAD_BINDING:
+                continue  # that is what its scope says
+            if _defines_what_it_reads(loops[: position + 1], buffer):
+                break
+            end = position
+        owners = (loop for loop in reversed(loops[:end]) if not shares_memory(loop, buffer))
+        return next(owners, None)
+
+    def _loops_around_uses(
+        self, allocation: Allocate, buffer: Buffer, until: For | None
+    ) -> list[For]:
+        """The loops with all uses of an allocation, outermost first, as far as they may own it."""
+        loops: list[For] = []
+        owner: For | None = None
         stmt: Stmt | None = allocation.body
         while stmt is not None:
             if isinstance(stmt, For):
-                analyzer.bind_range(stmt.loop_var, stmt.min, stmt.extent)
-                is_passed = shares_memory(stmt, buffer)
-                if not is_passed and not may_own_memory(stmt, buffer):
-                    break
-                owns = stmt.kind is ForKind.THREAD_BINDING  # that is what its scope says
-                if not owns and not defines_what_it_reads(stmt.body, buffer, analyzer):
-                    break
-                found = found if is_passed else stmt
-                if found is until:
+                if not shares_memory(stmt, buffer):
+                    if not may_own_memory(stmt, buffer):
+                        break
+                    owner = stmt
+                loops.append(stmt)
+                if owner is until:
                     break
             elif isinstance(stmt, While) or (
                 isinstance(stmt, AttrStmt) and isinstance(stmt.node, IterVar)
             ):
                 break
             stmt = self._only_user(stmt, allocation.buffer_var)
-        return found
+        return loops
 
     def _only_user(self, stmt: Stmt, pointer: Var) -> Stmt | None:
         """The part of `stmt` that has all uses of a pointer, if it is one statement."""
@@ -166,6 +179,14 @@ def _is_plain(stmt: Stmt) -> TypeGuard[Allocate]:
     return isinstance(stmt, Allocate) and all(
         isinstance(expr, IntImm) for expr in (*stmt.extents, stmt.condition)
     )
+
+
+def _defines_what_it_reads(loops: Sequence[For], buffer: Buffer) -> bool:
+    """Whether an iteration of the last of some loops, outermost first, reads only what it wrote."""
+    analyzer = Analyzer()
+    for loop in loops:
+        analyzer.bind_range(loop.loop_var, loop.min, loop.extent)
+    return defines_what_it_reads(loops[-1].body, buffer, analyzer)
 
 
 def may_own_memory(loop: For, buffer: Buffer) -> bool:

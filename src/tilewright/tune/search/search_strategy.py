@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import copy
-import gc
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from tilewright.error import ArgumentError, ArgumentValueError, TuningError
+from tilewright.ir.garbage import few_collections
 from tilewright.tir.schedule import Schedule
 from tilewright.tune.candidate import MeasureCandidate
 from tilewright.tune.cost_model import CostModel
@@ -103,28 +102,6 @@ class SearchStrategy(TaskPart):
                 f"SearchStrategy.create: expected a name or a SearchStrategy, got {kind!r}"
             )
         return STRATEGIES.make(kind, *args, **kwargs)
-
-
-YOUNG: Final = 100_000
-"""Number of new objects after which the garbage collector runs."""
-
-
-@contextmanager
-def few_collections() -> Iterator[None]:
-    """Within the scope, Python rarely looks for objects that only refer to each other.
-
-    A search makes hundreds of programs a second and keeps many of them, in which nothing refers
-    to what it is a part of. Looking for such cycles again and again takes a fifth of the time.
-    """
-    before = gc.get_threshold()
-    if not gc.isenabled() or not 0 < before[0] < YOUNG:
-        yield
-        return
-    gc.set_threshold(YOUNG, 20, 100)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
 
 
 REFUSED_AT_MOST: Final = 100

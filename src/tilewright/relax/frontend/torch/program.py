@@ -13,6 +13,7 @@ from torch.export.graph_signature import OutputKind
 from torch.fx import GraphModule
 
 from tilewright.error import ArgumentError, UnsupportedOperatorError
+from tilewright.ir.garbage import few_collections
 from tilewright.ir.module import IRModule
 from tilewright.relax.block_builder import BlockBuilder
 from tilewright.relax.expr import Constant, PrimValue, RelaxExpr, Tuple, Var, const
@@ -38,6 +39,7 @@ CHANGES: Final = (
 """Outputs that are not results."""
 
 
+@few_collections()
 def from_exported_program(
     exported_program: torch.export.ExportedProgram,
     *,
@@ -160,9 +162,7 @@ def simplified(program: torch.export.ExportedProgram) -> torch.export.ExportedPr
     Operators that have one stay whole, though torch could decompose them: ``linear`` says more
     than a product with a transposed matrix.
     """
-    if any(_is_decomposed_first(node) for node in calls(program)):
-        program = decomposed(program, {})
-    if all(_is_known(node) for node in calls(program)):
+    if all(_is_known(node) and not _is_decomposed_first(node) for node in calls(program)):
         return program
     rules = {**torch.export.default_decompositions(), **FUSED_LAYERS}
     return decomposed(

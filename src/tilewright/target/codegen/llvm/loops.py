@@ -16,9 +16,8 @@ from contextlib import contextmanager
 from typing import Final
 
 from tilewright.error import LoweringError
-from tilewright.ir.expr import Call, Expr, FloatImm, IntImm
+from tilewright.ir.expr import Call, FloatImm, IntImm
 from tilewright.ir.op import Op
-from tilewright.ir.rewrite import walk
 from tilewright.target.codegen.llvm.addresses import index_operand
 from tilewright.target.codegen.llvm.emitter import FunctionEmitter, emits
 from tilewright.target.codegen.llvm.helper_functions import POLL, has_pool
@@ -26,7 +25,8 @@ from tilewright.target.codegen.llvm.parallel import iteration_work_of, iteration
 from tilewright.target.codegen.llvm.statements import leave_if_failed
 from tilewright.target.target import Target
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.stmt import For, ForKind, While
+from tilewright.tir.stmt import Evaluate, For, ForKind, While
+from tilewright.tir.transform.building.statements import statements
 
 SHORT: Final = 30_000_000
 """Cycles of work, about 10 ms: loops that surely take less are not interrupted."""
@@ -41,7 +41,7 @@ UNKNOWN_STEP: Final = 1024
 @emits(For)
 def _loop(emitter: FunctionEmitter, stmt: For) -> None:
     if stmt.kind is ForKind.PARALLEL and parallel_loop(emitter, stmt):
-        if emitter.polls and needs_polls(stmt, iteration_work_of(emitter, stmt)):
+        if emitter.polls and needs_polls(emitter, stmt):
             _poll(emitter)
         return
     if stmt.kind in (ForKind.THREAD_BINDING, ForKind.VECTORIZED):
@@ -86,9 +86,9 @@ def _poll_step(emitter: FunctionEmitter, loop: For) -> str | None:
     """The number of iterations between two polls of an outermost loop; None for no polls."""
     if not emitter.polls or emitter.region.level > 0:
         return None
-    work = iteration_work_of(emitter, loop)
-    if not needs_polls(loop, work):
+    if not needs_polls(emitter, loop):
         return None
+    work = iteration_work_of(emitter, loop)
     return str(UNKNOWN_STEP) if work is None else iterations_of(emitter, STEP, work)
 
 
@@ -121,22 +121,26 @@ def _poll(emitter: FunctionEmitter) -> None:
 def can_poll(func: PrimFunc, target: Target) -> bool:
     """Whether a function may end early: its result is a status, and the clock is Linux's."""
     returned = Op.get("tir.ret")
+    results = (
+        stmt.value.args
+        for stmt in statements(func.body)
+        if isinstance(stmt, Evaluate) and isinstance(stmt.value, Call) and stmt.value.op is returned
+    )
     return has_pool(target) and all(
-        all(isinstance(value, IntImm) and value.value == 0 for value in node.args)
-        for node in walk(func.body)
-        if isinstance(node, Call) and node.op is returned
+        isinstance(value, IntImm) and value.value == 0 for args in results for value in args
     )
 
 
-def needs_polls(loop: For, work: Expr | None) -> bool:
-    """Whether a loop whose iterations take `work` may take long.
+def needs_polls(emitter: FunctionEmitter, loop: For) -> bool:
+    """Whether a loop may take long.
 
     Polls would keep an innermost loop from being vectorized.
     """
-    if (
+    if not any(isinstance(stmt, (For, While)) for stmt in statements(loop.body)):
+        return False
+    work = iteration_work_of(emitter, loop)
+    return not (
         isinstance(work, FloatImm)
         and isinstance(loop.extent, IntImm)
         and work.value * loop.extent.value < SHORT
-    ):
-        return False
-    return any(isinstance(node, (For, While)) for node in walk(loop.body))
+    )

@@ -73,7 +73,8 @@ def iteration_work(loop: For, vector_bits: int) -> Expr | None:
     work = substitute(work, {loop.loop_var: _middle(loop)})
     if any(isinstance(node, (BufferLoad, Call)) for node in walk(work)):
         return None
-    return work if {*_bound_inside(loop.body)}.isdisjoint(variables_of(work)) else None
+    variables = set(variables_of(work))
+    return work if not variables or variables.isdisjoint(_bound_inside(loop.body)) else None
 
 
 def _bound_inside(body: Stmt) -> Iterator[Var]:

@@ -212,6 +212,8 @@ def split(form: LinearForm, var: Var) -> tuple[LinearForm, LinearForm] | None:
 
 def stride_along(form: LinearForm, var: Var) -> int | None:
     """What a form grows by with `var`, if that is a number; 0 if `var` does not occur."""
+    if not any(term.__class__ is Product for term in form.terms):
+        return form.terms.get(var, 0)
     parts = split(form, var)
     return parts[0].constant if parts is not None and parts[0].is_constant() else None
 

@@ -72,6 +72,8 @@ class _Definitions(ScopedVisitor):
         ScopedVisitor.__init__(self, analyzer)
         self._buffer = buffer
         self._written: list[_Written] = []
+        self._boxes: dict[tuple[_Written, tuple[Expr, ...]], Box | None] = {}
+        """Of what is written, by that and what holds where it is asked for."""
 
     # --- writes -----------------------------------------------------------------------------
 
@@ -187,8 +189,11 @@ class _Definitions(ScopedVisitor):
             with self.analyzer.constraint(conditions[0]):
                 return self._is_written(values, conditions[1:])
         boxes: list[Box] = []
+        known = tuple(self.conditions)
         for written in reversed(self._written):
-            box = self._box(written)
+            if (written, known) not in self._boxes:
+                self._boxes[written, known] = self._box(written)
+            box = self._boxes[written, known]
             if box is not None and self._contains(box, values):
                 return True
             if box is not None:

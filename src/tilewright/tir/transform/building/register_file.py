@@ -157,11 +157,13 @@ class RegisterAccesses(Rewriter):
 
 
 def indexed_memory(body: Stmt, accesses: MemoryReferences) -> set[Var]:
-    """The memory with accesses at indices that are not constants, which no register has."""
+    """The local memory with accesses at indices that are not constants, which no register has."""
     return {
         node.buffer.data
         for node in walk_once(body)
-        if isinstance(node, (BufferLoad, BufferStore)) and not _is_constant(accesses(node))
+        if isinstance(node, (BufferLoad, BufferStore))
+        and node.buffer.scope() == "local"
+        and not _is_constant(accesses(node))
     }
 
 

@@ -1,10 +1,10 @@
-"""Python looks for garbage less often during a search, and as before afterwards."""
+"""Python looks for garbage less often while nodes are made, and as before afterwards."""
 
 import gc
 
 import pytest
 
-from tilewright.tune.search.search_strategy import YOUNG, few_collections
+from tilewright.ir.garbage import YOUNG, few_collections
 
 
 def test_the_threshold_is_restored():

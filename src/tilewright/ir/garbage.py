@@ -1,0 +1,29 @@
+"""Work that makes many nodes, during which Python seldom looks for garbage."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+YOUNG: Final = 100_000
+"""Number of new objects after which the garbage collector runs."""
+
+
+@contextmanager
+def few_collections() -> Iterator[None]:
+    """Within the scope, Python rarely looks for objects that only refer to each other.
+
+    Compiling and searching make many nodes and keep them for long, and no node refers to what it
+    is a part of. Looking for such cycles again and again takes a tenth to a fifth of the time.
+    """
+    before = gc.get_threshold()
+    if not gc.isenabled() or not 0 < before[0] < YOUNG:
+        yield
+        return
+    gc.set_threshold(YOUNG, 20, 100)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
