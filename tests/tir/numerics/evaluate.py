@@ -44,14 +44,22 @@ _CALLS = {
     "if_then_else": np.where, "any_lane": lambda condition: condition,
 }  # fmt: skip
 
+_PART = 16384
+"""Elements that are evaluated together."""
+
 
 def evaluate_function(name, dtype, *arguments):
     """`tir.<name>` of scalars of `dtype`, expanded, for each element of the arrays."""
     dtype = DType(dtype)
     params = [Var(letter, dtype) for letter in "xy"[: len(arguments)]]
     expanded = expand_call(Call(dtype, Op.get(f"tir.{name}"), tuple(params)))
+    # In parts whose intermediate arrays stay in the caches.
+    starts = range(0, len(arguments[0]), _PART)
+    parts = ([argument[start : start + _PART] for argument in arguments] for start in starts)
     with np.errstate(all="ignore"):
-        return np.asarray(evaluate(expanded, dict(zip(params, arguments, strict=True))))
+        return np.concatenate(
+            [evaluate(expanded, dict(zip(params, part, strict=True))) for part in parts]
+        )
 
 
 def evaluate(expr, values):
@@ -94,14 +102,16 @@ def _fma(x, y, z):
     """x * y + z, computed with more bits than the result has."""
     if np.asarray(x).dtype == np.float32:
         # The product of two float32 is exact in float64.
-        product = np.multiply(x, y, dtype=np.float64)
-        return np.float32(np.longdouble(product) + np.longdouble(z))
+        return np.float32(np.multiply(x, y, dtype=np.float64) + z)
     product = x * y
     # The exact product is `product + low` (T. J. Dekker, 1971).
     (x_high, x_low), (y_high, y_low) = _halves(x), _halves(y)
     low = ((x_high * y_high - product) + x_high * y_low + x_low * y_high) + x_low * y_low
-    low = np.where(np.isfinite(low), low, 0.0)
-    return np.float64(np.longdouble(product) + np.longdouble(z) + np.longdouble(low))
+    # And the exact sum of `product` and `z` is `total + rest` (D. E. Knuth, 1969).
+    total = product + z
+    added = total - product
+    rest = (product - (total - added)) + (z - added) + low
+    return np.where(np.isfinite(rest), total + rest, total)
 
 
 def _halves(x):
