@@ -47,3 +47,20 @@ def test_the_result_is_the_same(columns):
     assert "llvm.prefetch" in module.get_source("ll")
     module["main"](x, y)
     np.testing.assert_allclose(y, topi.testing.softmax_python(x), rtol=2e-6)
+
+
+def test_rows_that_indices_in_memory_say_are_not_asked_for():
+    I, W = te.placeholder((4096,), "int32", "I"), te.placeholder((1000, 1024), name="W")
+    r = te.reduce_axis((0, 1024), "r")
+    total = te.compute((4096,), lambda i: te.sum(W[I[i], r] * W[I[i], r], axis=r), name="total")
+    Y = te.compute((4096, 1024), lambda i, j: W[I[i], j] / total[i], name="Y")
+    func = te.create_prim_func([I, W, Y])
+    (line,) = annotations(func)
+    assert '{"Y": 1}' in line
+    rng = np.random.default_rng(0)
+    rows, w = rng.integers(0, 1000, 4096, "int32"), rng.random((1000, 1024), "float32")
+    y = np.zeros((4096, 1024), "float32")
+    tvm.build(func, target=TARGET)(rows, w, y)
+    taken = w[rows].astype("float64")
+    expected = taken / (taken**2).sum(1, keepdims=True)
+    np.testing.assert_allclose(y, expected, rtol=1e-5)

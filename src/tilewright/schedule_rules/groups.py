@@ -14,6 +14,7 @@ from tilewright.schedule_rules.inline import is_long
 from tilewright.schedule_rules.nest import block_of, is_complete
 from tilewright.schedule_rules.operands import Contraction, find_contraction
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
+from tilewright.tir.transform.branches import is_simple
 from tilewright.tir.transform.insert_prefetches import SOFTWARE_PREFETCH
 from tilewright.tir.transform.machine import LINE_BYTES, Machine
 
@@ -118,7 +119,8 @@ def fetch_next_rows(sch: Schedule, loop: LoopRV, group: Group, machine: Machine)
             is_row = MIN_ROW_BYTES <= length <= machine.first_cache // 4
             is_contiguous = any(access.stride(var) == 1 for var in inner)
             is_far = accesses.size(access) > machine.own_cache and access.buffer not in made
-            if is_row and is_contiguous and is_far and access.mentions(row):
+            is_known = access.mentions(row) and all(map(is_simple, access.indices))
+            if is_row and is_contiguous and is_far and is_known:
                 far.append(access.buffer.name)
     if far:
         sch.annotate(loop, SOFTWARE_PREFETCH, dict.fromkeys(far, choose(sch, (0, 1), 1)))
