@@ -125,6 +125,17 @@ def test_four_steps_of_a_sum_are_unrolled(depth):
     assert (steps, step) == (("serial", -(-depth // 4)), ("unrolled", 4))
 
 
+def test_steps_that_convert_operands_are_not_unrolled():
+    a, b = te.placeholder((16, 64), "float16", "A"), te.placeholder((64, 64), "float16", "B")
+    r = te.reduce_axis((0, 64), name="r")
+
+    def element(i, j):
+        return te.sum(a[i, r].astype("float32") * b[r, j].astype("float32"), axis=r)
+
+    sch = scheduled(te.create_prim_func([a, b, te.compute((16, 64), element, name="C")]), LARGE)
+    assert ("unrolled", 1) in loops_of(sch, "C")
+
+
 def test_consumers_of_a_deep_product_come_after_its_last_block():
     sch = scheduled(matmul_relu(16, 40, 64))
     loops = loops_of(sch, "E")

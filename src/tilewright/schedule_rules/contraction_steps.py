@@ -208,7 +208,8 @@ class _Steps:
     def _unroll_some(self, loop: LoopRV, extent: int | None) -> tuple[LoopRV, Any]:
         """Unroll some of the innermost steps of a long sum; how many is left to the search.
 
-        Where the next panel comes in parts, each step asks for one, without a burst.
+        Where the next panel comes in parts, each step asks for one, without a burst; and where each
+        step converts what it reads, the loop itself is little of the work.
 
         Returns:
             The loop that is left, and the number of steps in each of its iterations.
@@ -218,10 +219,17 @@ class _Steps:
         # Instructions that take several steps have no conditions, which steps left over need.
         counts = [n for n in STEPS if self.plan.dot is None or extent % n == 0]
         is_streamed = self.plan.packed and self._streams_panels()
-        unrolled = choose(self.sch, counts, 1 if is_streamed else counts[-1])
+        preferred = 1 if is_streamed or self._converts() else counts[-1]
+        unrolled = choose(self.sch, counts, preferred)
         steps, step = self.sch.split(loop, [None, unrolled])
         self.sch.unroll(step)
         return steps, unrolled
+
+    def _converts(self) -> bool:
+        """Whether operands are converted where they are multiplied, as those of half precision."""
+        accesses = self.plan.found.accesses
+        dtype = accesses.stores[0].buffer.dtype
+        return self.plan.dot is None and any(x.buffer.dtype != dtype for x in accesses.loads)
 
     def _prefetch(self, steps: Sequence[LoopRV], unrolled: Any) -> None:
         """Ask ahead for columns that come from far away in each step.
