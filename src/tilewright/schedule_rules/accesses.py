@@ -147,15 +147,13 @@ class BlockAccesses:
                 run *= self.extent(var)
         return run
 
-    def size(self, access: StridedAccess, unknown: int | None = None) -> int:
+    def size(self, access: StridedAccess, otherwise: int = 1024) -> int:
         """Maximum number of bytes that all instances access together.
 
         Args:
-            unknown: what symbolic extents are at most, if that is known.
+            otherwise: what symbolic extents count as.
         """
-        if unknown is None:
-            return self.count(access.strides) * access.buffer.dtype.itemsize
-        extents = (self.extent(var, unknown) for var in access.strides)
+        extents = (self.extent(var, otherwise) for var in access.strides)
         return math.prod(extents) * access.buffer.dtype.itemsize
 
 

@@ -21,6 +21,7 @@ from tilewright.schedule_rules.dot_products import find_dot_products, grouped_ax
 from tilewright.schedule_rules.elementwise import vectorize_elements
 from tilewright.schedule_rules.nest import Nest
 from tilewright.schedule_rules.operands import (
+    MANY_ROWS,
     MOST_FEW_ROWS,
     Contraction,
     constant_memory,
@@ -84,8 +85,8 @@ def tile_products(
     if inner is None or not (ways and reads_matrix_once(ways[0], found, constants)):
         return tiled
     rule = reduce_along_rows if nest.reduces_along(inner) else reduce_along_columns
-    first, *_ = rule(sch, nest, machine)
-    return [partial(_reduce, first, machine, epilogue), *tiled]
+    reduced = [partial(_reduce, way, machine, epilogue) for way in rule(sch, nest, machine)]
+    return [*reduced[:1], *tiled]
 
 
 def _reduce(
@@ -109,11 +110,13 @@ def reads_matrix_once(best: Plan, found: Contraction, constants: frozenset[Var])
     if best.dot is not None or best.outer or len(found.moving) != 1:
         return False
     accesses, machine, matrix = found.accesses, best.machine, found.moving[0]
-    lanes = machine.lanes(accesses.stores[0].buffer.dtype)
+    unknown, lanes = found.few_rows or MANY_ROWS, machine.lanes(accesses.stores[0].buffer.dtype)
+    rows = [var for var in accesses.spatial if not matrix.mentions(var)]
+    are_few = math.prod(accesses.extent(var, unknown) for var in rows) <= MOST_FEW_ROWS
     is_broad = accesses.extent(found.column) >= MOST_FEW_ROWS * lanes
-    if found.row_count() > MOST_FEW_ROWS or not is_broad or matrix.buffer.data in constants:
+    if not (are_few and is_broad) or matrix.buffer.data in constants:
         return False
-    is_far = accesses.size(matrix, found.few_rows) > machine.own_cache
+    is_far = accesses.size(matrix, unknown) > machine.own_cache
     return is_far and 1 in (matrix.stride(found.column), matrix.stride(accesses.reduction[-1]))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from tilewright.ir.expr import Var, const_int_value, is_const_int
 from tilewright.schedule_rules.accesses import BlockAccesses, StridedAccess, accesses_of
-from tilewright.schedule_rules.operands import few_rows
+from tilewright.schedule_rules.operands import MANY_ROWS, few_rows
 from tilewright.tir.analysis.block_kind import BlockKind, block_kind
 from tilewright.tir.analysis.expressions import has_effects
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule, ScheduleError
@@ -197,7 +197,7 @@ class Nest:
 
     def size(self, access: StridedAccess) -> int:
         """Maximum number of bytes that all instances access together."""
-        return self.accesses.size(access, self.few_rows)
+        return self.accesses.size(access, self.few_rows or MANY_ROWS)
 
     def repeated(self, column: Var) -> list[Var]:
         """The iterators other than `column` in each step of which the whole largest operand is
