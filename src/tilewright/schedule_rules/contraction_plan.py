@@ -254,7 +254,8 @@ class Plan:
 
     def panels(self) -> list[int]:
         """How many panels of the operand with columns may be used or copied at once: up to a
-        quarter of a cache.
+        quarter of a cache; or all, in up to half of it, where the rows are too many for it. These
+        are read only once then.
 
         One where the number of columns is symbolic: there may be no second one.
         """
@@ -266,7 +267,10 @@ class Plan:
             depth = depth // outermost * self.block_depth
         panel_bytes = depth * self.width * self.itemsize
         panels = -(-self.width_of_all // self.width)
-        fitting = max(1, min(panels, self.machine.own_cache // 4 // panel_bytes))
+        cache, accesses = self.machine.own_cache, self.found.accesses
+        are_far = any(accesses.size(load) > cache for load in self.found.fixed)
+        reads_once = are_far and panels * panel_bytes <= cache // 2
+        fitting = panels if reads_once else max(1, min(panels, cache // 4 // panel_bytes))
         cores = 1 if self.outer else self.machine.cores
         most = max(1, min(fitting, panels // cores))
         return [n for n in range(1, most + 1) if panels % n == 0]
