@@ -5,11 +5,17 @@ from __future__ import annotations
 from typing import Any, Final
 
 from tilewright.error import CodegenError
+from tilewright.ir.convert import const
 from tilewright.ir.dtype import BOOL, INT32, DType
-from tilewright.ir.expr import Broadcast, Expr, IntImm, Ramp, Shuffle
+from tilewright.ir.expr import Broadcast, Cast, Expr, IntImm, Max, Min, Ramp, Shuffle
 from tilewright.target.codegen.llvm.addresses import address, addresses
 from tilewright.target.codegen.llvm.conversions import broadcast
 from tilewright.target.codegen.llvm.emitter import FunctionEmitter, emits
+from tilewright.target.codegen.llvm.leading_lanes import (
+    leading_lanes,
+    store_leading_lanes,
+    stores_in_parts,
+)
 from tilewright.target.codegen.llvm.types import (
     HALVES,
     constant,
@@ -171,6 +177,14 @@ def _gather(emitter: FunctionEmitter, load: BufferLoad, index: Expr) -> str:
 
 
 def _mask(emitter: FunctionEmitter, predicate: Expr, lanes: int) -> str:
+    count = leading_lanes(predicate)
+    if isinstance(count, IntImm):
+        # Some backends decide for each lane at run time unless the mask is a constant.
+        return f"<{', '.join(f'i1 {int(n < count.value)}' for n in range(lanes))}>"
+    if count is not None and count.dtype.bits == 64:
+        # A vector has more lanes of 32 bits, and a number of lanes fits in them.
+        number = Cast(INT32, Min(Max(count, const(0, count.dtype)), const(lanes, count.dtype)))
+        predicate = Ramp(const(0), const(1), lanes) < Broadcast(number, lanes)
     mask = emitter.operand(predicate)
     if predicate.dtype.lanes == 1:
         return broadcast(emitter, mask, predicate.dtype, lanes)
@@ -226,6 +240,10 @@ def _store(emitter: FunctionEmitter, store: BufferStore) -> None:
                 emitter.effect(f"{code}, !nontemporal !0")
             else:
                 emitter.store(ty, raw, pointer, align, local=store.buffer.scope() == "local")
+            return
+        count = leading_lanes(store.predicate)
+        if count is not None and stores_in_parts(emitter, dtype, count):
+            store_leading_lanes(emitter, raw, dtype, pointer, count)
             return
         function = _masked(emitter, "store", dtype)
         emitter.effect(

@@ -1,0 +1,87 @@
+"""Stores of the first lanes of a vector: of known and unknown numbers, and the code for them."""
+
+import pytest
+from tests.target.llvm.programs import check, compiled, function, loop
+from tests.target.llvm.test_memory import DTYPES, array, ramp
+from tests.target.llvm.test_processors import TARGETS
+
+from tilewright import te, tir
+from tilewright.ir import const
+from tilewright.target import Target
+
+HASWELL, SKYLAKE, NEON = (
+    Target(f"llvm -mtriple={triple}-linux-gnu {options}")
+    for triple, options in (
+        ("x86_64", "-mcpu=haswell"), ("x86_64", "-mcpu=skylake-avx512"),
+        ("aarch64", "-mattr=+neon"),
+    )
+)  # fmt: skip
+
+
+def copy(count, lanes, dtype="float32", length=40):
+    """A program that copies the first lanes of a vector, and of one that starts further on."""
+    a, c = tir.decl_buffer((length,), dtype, "A"), tir.decl_buffer((length,), dtype, "C")
+    zero = const(0, count.dtype)
+
+    def body(i):
+        index = ramp(i * 3, 1, lanes)
+        mask = tir.Ramp(zero, zero + 1, lanes) < tir.Broadcast(count, lanes)
+        return tir.BufferStore(c, tir.BufferLoad(a, (index,), mask), (index,), mask)
+
+    sizes = [count] if isinstance(count, tir.Var) else []
+    return function([a, c, *sizes], loop(2, body))
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.cpu or "host")
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("lanes", [2, 3, 8, 32])
+def test_known_numbers(target, dtype, lanes):
+    for count in {-3, 0, 1, lanes // 2, lanes - 1, lanes, lanes + 5}:
+        func = copy(const(count), lanes, dtype)
+        check(func, array(40, dtype), array(40, dtype, 1), target=target)
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.cpu or "host")
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("size", ["int32", "int64"])
+def test_unknown_numbers(target, dtype, size):
+    for lanes in (2, 4, 8, 16):
+        func = copy(te.var("n", size), lanes, dtype)
+        for count in (-(1 << 31), -3, 0, 1, lanes // 2 + 1, lanes - 1, lanes, (1 << 31) - 1):
+            check(func, array(40, dtype), array(40, dtype, 1), count, target=target)
+
+
+def test_other_conditions_stay_masks():
+    """Every other lane, and lanes by a condition that memory holds."""
+    a, c = tir.decl_buffer((8,), "float32", "A"), tir.decl_buffer((8,), "float32", "C")
+    index = ramp(const(0), 1, 8)
+    scattered = ramp(const(0), 3, 8) < tir.Broadcast(const(9), 8)
+    computed = tir.BufferLoad(a, (index,)) < tir.Broadcast(const(0, "float32"), 8)
+    for mask in (scattered, computed):
+        body = tir.BufferStore(c, tir.BufferLoad(a, (index,)), (index,), mask)
+        check(function([a, c], body), array(8, "float32"), array(8, "float32", 1))
+
+
+@pytest.mark.parametrize("count", [const(7), te.var("n", "int64")])
+def test_processors_with_slow_masked_stores_store_parts(count):
+    text = compiled(copy(count, 8), HASWELL).assembly
+    stores = [line for line in text.splitlines() if "vmaskmovps\t%" in line]
+    assert not stores
+    assert "vmovss" in text or "vextractps" in text
+    assert "{%k1}" in compiled(copy(count, 8), SKYLAKE).assembly
+
+
+def test_known_numbers_of_lanes_need_no_branches_without_masks():
+    """NEON has no masks: three parts are stored, and seven lanes loaded."""
+    lines = [line.split() for line in compiled(copy(const(7), 8), NEON).assembly.splitlines()]
+    names = [words[0] for words in lines if words]
+    assert sum(name in ("str", "stur", "st1") for name in names) == 3
+    assert not {"tbz", "tbnz"}.intersection(names)
+
+
+def test_masks_of_sizes_of_64_bits_take_two_instructions():
+    """As many lanes of 64 bits are two vectors, which are compared and packed again."""
+    text = compiled(copy(te.var("n", "int64"), 8), HASWELL).assembly
+    assert "vpcmpgtd" in text
+    assert "vpackssdw" not in text
+    assert "vpcmpgtq" not in text
