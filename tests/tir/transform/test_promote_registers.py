@@ -291,6 +291,26 @@ def test_what_statements_without_a_loop_update_again_and_again_is_stored_once():
     np.testing.assert_array_equal(c[::2], a[:8] + a[1:])
 
 
+def test_updates_without_a_loop_take_registers_before_what_the_loop_only_reads():
+    """A sum of three steps, unrolled: with few registers, B is loaded for each row again."""
+    A, B, C = decl_buffer((8, 3), name="A"), decl_buffer((3, 2), name="B"), decl_buffer((8, 2))
+    i = int_var("i")
+    stores = [BufferStore(C, const(0.0), (i, j)) for j in range(2)]
+    stores += [
+        BufferStore(C, C[i, j] + A[i, k] * B[k, j], (i, j)) for k in range(3) for j in range(2)
+    ]
+    func = function((A, B, C), loop_nest([(i, 8)], seq(*stores)))
+    for registers, loads in ((16, 0), (8, 4), (6, 6)):
+        body = promoted(func, vector_registers=registers, vector_bits=32)
+        (loop,) = loops_of(body, "i")
+        assert [type(access) for access in accesses(loop, C.name)] == [BufferStore] * 2
+        assert len(accesses(loop, "B")) == loads, registers
+    a, b = (np.random.default_rng(0).standard_normal(s).astype("float32") for s in ((8, 3), (3, 2)))
+    c = np.zeros((8, 2), "float32")
+    interpret(func.with_body(body), a, b, c)
+    np.testing.assert_allclose(c, a @ b, rtol=1e-6)
+
+
 def test_what_is_updated_in_front_of_a_loop_is_stored_once():
     func = updates(lambda i: i * 2)
     C, D, j = func.buffer_map[func.params[1]], decl_buffer((16,), name="D"), int_var("j")

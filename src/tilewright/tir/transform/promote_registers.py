@@ -39,6 +39,7 @@ from tilewright.tir.stmt import (
 )
 from tilewright.tir.transform.analysis.accesses import (
     Location,
+    LoopSummary,
     MemoryReference,
     MemoryReferences,
     When,
@@ -155,7 +156,7 @@ class _Promotion(StatementRewriter):
         registers = RegisterFile(candidates)
         for pointer in registers.memory:
             self._aliases.add_allocated(pointer)
-        needed = sum(map(self._cost, candidates))
+        needed = sum(self._cost(candidate.location) for candidate in candidates)
         self._free -= needed
         in_registers = RegisterAccesses(registers, self._accesses)
         promoted = loop.replace(body=in_registers(loop.body))
@@ -177,11 +178,7 @@ class _Promotion(StatementRewriter):
 
         They are the only iteration of a loop, which the first stores are taken out of.
         """
-        counts: dict[Location, int] = {}
-        for access, _ in summarize(stmt, self._accesses).accesses:
-            if access.is_store and access.location is not None:
-                counts[access.location] = counts.get(access.location, 0) + 1
-        updated = {location for location, count in counts.items() if count > 1}
+        updated = _updated(summarize(stmt, self._accesses))
         if not updated:
             return stmt
         once = For(Var("once", INT32), as_expr(0), as_expr(1), ForKind.SERIAL, stmt)
@@ -291,9 +288,9 @@ class _Promotion(StatementRewriter):
     def _overlap(self, some: set[Var], others: set[Var]) -> bool:
         return any(self._aliases.may_overlap(a, b) for a in some for b in others)
 
-    def _cost(self, candidate: Candidate) -> int:
-        bits = candidate.location.lanes * candidate.access.buffer.dtype.bits
-        return -(-bits // self._vector_bits)
+    def _cost(self, location: Location) -> int:
+        """Number of registers that elements take."""
+        return -(-location.lanes * location.dtype.bits // self._vector_bits)
 
     def _candidates(self, loop: For) -> list[Candidate]:
         if is_const_int(loop.extent) and loop.extent.value <= 1:  # type: ignore[attr-defined]
@@ -317,8 +314,14 @@ class _Promotion(StatementRewriter):
             if self._may_alias(data, written, set(by_memory)):
                 continue
             found.extend(invariant_elements(items, summary, data in written, self._are_apart))
-        # What is only read is loaded again where inner loops want the registers.
-        return self._within_budget([c for c in found if c.stored or innermost])
+        stored = self._within([c for c in found if c.stored], self._free)
+        if not innermost:
+            # What is only read is loaded again, as inner loops want the registers.
+            return stored
+        # Each iteration wants registers for elements of its own, too.
+        wanted = {c.location for c in stored} | _updated(summary)
+        free = self._free - sum(map(self._cost, wanted))
+        return [*stored, *self._within([c for c in found if not c.stored], free)]
 
     def _are_apart(self, locations: Iterable[Location]) -> bool:
         return self._accesses.are_apart(locations, self._scope)
@@ -332,16 +335,24 @@ class _Promotion(StatementRewriter):
         others = accessed if data in written else accessed & written
         return any(self._aliases.may_overlap(data, o) for o in others if o is not data)
 
-    def _within_budget(self, candidates: list[Candidate]) -> list[Candidate]:
-        """As many as there are registers for, those that are stored first."""
+    def _within(self, candidates: Sequence[Candidate], free: int) -> list[Candidate]:
+        """As many as fit in `free` registers."""
         chosen: list[Candidate] = []
-        free = self._free
-        for candidate in sorted(candidates, key=lambda c: not c.stored):
-            cost = self._cost(candidate)
+        for candidate in candidates:
+            cost = self._cost(candidate.location)
             if cost <= free:
                 chosen.append(candidate)
                 free -= cost
         return chosen
+
+
+def _updated(summary: LoopSummary) -> set[Location]:
+    """Elements that are stored more than once."""
+    counts: dict[Location, int] = {}
+    for access, _ in summary.accesses:
+        if access.is_store and access.location is not None:
+            counts[access.location] = counts.get(access.location, 0) + 1
+    return {location for location, count in counts.items() if count > 1}
 
 
 def _has_loop(stmt: Stmt) -> bool:
