@@ -65,6 +65,27 @@ def test_columns_are_made_of_rows(lanes, count, stride, first):
     assert_same(before, after, lanes * stride + 16, lanes * count)
 
 
+@pytest.mark.parametrize("rows", [0, 3, 6, 8])
+def test_rows_that_no_lane_loads_are_zeros(rows):
+    """The array ends with the last row that is loaded."""
+    size = max(rows - 1, 0) * 20 + 8
+
+    @T.prim_func
+    def before(A: T.Buffer((size,)), B: T.Buffer((64,))):
+        T.func_attr({"tir.noalias": True})
+        for c in T.unroll(8):
+            B[T.Ramp(c * 8, 1, 8)] = A.vload(
+                [T.Ramp(c, 20, 8)], predicate=T.Ramp(0, 1, 8) < T.Broadcast(rows, 8)
+            )
+
+    before = unroll(before)
+    after = transpose_gathers(before)
+    assert len(gathers(before)) == 8
+    assert not gathers(after)
+    assert len([x for x in of_kind(after.body, BufferLoad) if x.buffer.name == "A"]) == rows
+    assert_same(before, after, size, 64)
+
+
 def test_as_many_columns_as_there_are():
     before = columns(8, 14, 20)
     after = transpose_gathers(before)

@@ -10,7 +10,8 @@ next to each of these elements, each row is loaded at once instead of element by
 
 So a matrix is transposed by square tiles: one loop vectorised along the rows, the other unrolled.
 The same happens in sums of rows whose lanes are rows, and where records of a few numbers are taken
-apart. The memory `rows` has the scope ``local``: each part of it is a register.
+apart. The memory `rows` has the scope ``local``: each part of it is a register. Where only the first
+lanes of the vectors are loaded, the rows of the others are zeros.
 
 The transposition takes log2(n) steps for n vectors (J. O. Eklundh, 1972): step d exchanges, between
 vectors that are d apart, the lanes that are d apart.
@@ -23,7 +24,17 @@ from itertools import chain, product
 
 from tilewright.ir.convert import as_expr, const
 from tilewright.ir.dtype import INT32, DType
-from tilewright.ir.expr import And, Call, Expr, Or, Ramp, Shuffle, is_const_int
+from tilewright.ir.expr import (
+    And,
+    Broadcast,
+    Call,
+    Expr,
+    Or,
+    Ramp,
+    Shuffle,
+    const_int_value,
+    is_const_int,
+)
 from tilewright.ir.node import Node
 from tilewright.ir.op import Op
 from tilewright.ir.rewrite import Rewriter, walk, walk_once
@@ -31,6 +42,7 @@ from tilewright.tir.buffer import ONE, Buffer, BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import BufferStore, SeqStmt, Stmt, seq
 from tilewright.tir.transform.analysis.affine import Key, affine, structural_key
+from tilewright.tir.transform.analysis.masks import leading_lanes
 from tilewright.tir.transform.analysis.memory_uses import Aliases
 from tilewright.tir.transform.building.allocations import allocation, local_buffer
 from tilewright.tir.transform.building.statements import StatementRewriter
@@ -148,7 +160,13 @@ def _groups(stores: Sequence[Stmt]) -> Iterator[tuple[list[list[BufferLoad]], in
             assert isinstance(index, Ramp)
             base = affine(index.base)
             terms = frozenset(base.terms.items())
-            place = (load.buffer.data, load.dtype, terms, structural_key(index.stride))
+            place = (
+                load.buffer.data,
+                load.dtype,
+                terms,
+                structural_key(index.stride),
+                _lanes(load),
+            )
             by_place.setdefault(place, {}).setdefault(base.constant, []).append(load)
     for loads in by_place.values():
         offsets = sorted(loads)
@@ -181,9 +199,16 @@ def certain(root: Node) -> Iterator[Node]:
         yield from certain(child)
 
 
+def _lanes(load: BufferLoad) -> int | None:
+    """How many lanes are loaded, the first ones; None if that is not known."""
+    if load.predicate is None:
+        return load.dtype.lanes
+    return const_int_value(leading_lanes(load.predicate))
+
+
 def _is_gather(load: BufferLoad) -> bool:
     index = load.indices[0]
-    if not isinstance(index, Ramp) or load.predicate is not None or load.buffer.dtype.lanes > 1:
+    if not isinstance(index, Ramp) or load.buffer.dtype.lanes > 1 or _lanes(load) is None:
         return False
     power_of_two = index.lanes & (index.lanes - 1) == 0
     return power_of_two and not any(is_const_int(index.stride, n) for n in (-1, 0, 1))
@@ -194,13 +219,14 @@ def _columns(group: Sequence[Sequence[BufferLoad]], registers: _Registers) -> li
     load = group[0][0]
     index = load.indices[0]
     assert isinstance(index, Ramp)
-    count, lanes = len(group), index.lanes
-    rows: list[Expr] = []
-    for lane in range(lanes):
+    count, lanes = len(group), _lanes(load) or 0
+    zeros = Broadcast(const(0, load.buffer.dtype), count)
+    rows: list[Expr] = [zeros] * index.lanes
+    for lane in range(min(lanes, index.lanes)):
         base = as_expr(index.base + index.stride * lane)
         neighbours = Ramp(base, const(1, base.dtype), count)
         row = BufferLoad(load.buffer, (neighbours,))
-        rows.append(registers.hold(row))
+        rows[lane] = registers.hold(row)
     # With fewer columns than lanes, a vector has parts of several rows, one in each block of lanes.
     vectors = [_joined(rows[first::count], registers) for first in range(count)]
     distance = 1

@@ -8,25 +8,10 @@ lanes, as the bits of the number of lanes say, take a few cycles.
 from __future__ import annotations
 
 from tilewright.ir.dtype import VOID, DType
-from tilewright.ir.expr import LT, Broadcast, Expr, IntImm, Ramp, const_int_value
+from tilewright.ir.expr import Expr, const_int_value
 from tilewright.target.codegen.llvm.conversions import extract
 from tilewright.target.codegen.llvm.emitter import FunctionEmitter
 from tilewright.target.codegen.llvm.types import HALVES, memory_type, value_type
-
-
-def leading_lanes(predicate: Expr) -> Expr | None:
-    """The number of lanes for which a predicate holds, if these are the first ones.
-
-    It is 0 or less, or the number of lanes or more, if the predicate holds for none or for all.
-    None for other forms than ``Ramp(i, 1, lanes) < Broadcast(n, lanes)``.
-    """
-    if not isinstance(predicate, LT):
-        return None
-    lane, limit = predicate.a, predicate.b
-    if not (isinstance(lane, Ramp) and isinstance(limit, Broadcast)):
-        return None
-    is_next = isinstance(lane.stride, IntImm) and lane.stride.value == 1
-    return limit.value - lane.base if is_next else None
 
 
 def stores_in_parts(emitter: FunctionEmitter, dtype: DType, count: Expr) -> bool:

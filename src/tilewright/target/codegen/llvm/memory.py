@@ -11,11 +11,7 @@ from tilewright.ir.expr import Broadcast, Cast, Expr, IntImm, Max, Min, Ramp, Sh
 from tilewright.target.codegen.llvm.addresses import address, addresses
 from tilewright.target.codegen.llvm.conversions import broadcast
 from tilewright.target.codegen.llvm.emitter import FunctionEmitter, emits
-from tilewright.target.codegen.llvm.leading_lanes import (
-    leading_lanes,
-    store_leading_lanes,
-    stores_in_parts,
-)
+from tilewright.target.codegen.llvm.leading_lanes import store_leading_lanes, stores_in_parts
 from tilewright.target.codegen.llvm.types import (
     HALVES,
     constant,
@@ -26,6 +22,7 @@ from tilewright.target.codegen.llvm.types import (
 )
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.stmt import BufferStore
+from tilewright.tir.transform.analysis.masks import leading_lanes
 
 MOST_STRIDE: Final = 4
 """With larger strides, a gather is faster than that many vectors."""
