@@ -57,6 +57,21 @@ def test_a_larger_product_is_packed():
     assert loops_of(sch, "B_global")[-1] == ("vectorized", 4)
 
 
+def test_rows_from_memory_are_read_once_if_all_columns_stay_near():
+    """The outer loop is over tiles of rows then, otherwise over those of columns."""
+    machine = SMALL._replace(own_cache=1 << 12)
+    far, near = (scheduled(matmul(rows, 24, 16), machine) for rows in (200, 20))
+    assert [extent for _, extent in loops_of(far, "C")[:2]] == [50, 2]
+    assert [extent for _, extent in loops_of(near, "C")[:2]] == [2, 5]
+
+
+@pytest.mark.parametrize(("rows", "blocks"), [(200, 1), (100, 2)])
+def test_all_panels_are_packed_at_once_where_rows_come_from_memory(rows, blocks):
+    sch = scheduled(matmul(rows, 64, 24, transposed=True), SMALL._replace(own_cache=1 << 14))
+    assert names_of(sch) == ["B_global", "C"]
+    assert loops_of(sch, "C")[0] == ("serial", blocks)
+
+
 def test_a_transposed_operand_is_packed_however_small():
     assert names_of(scheduled(matmul(16, 8, 4, transposed=True), LARGE)) == ["B_global", "C"]
 
@@ -230,6 +245,14 @@ def test_results_that_masks_cut_off_stay_in_registers_around_a_loop(width):
 def test_a_few_rows_are_packed_and_a_large_matrix_is_read_once():
     sch = scheduled(matmul(16, 40, 48, transposed=True))
     assert names_of(sch) == ["A_global", "C", "C_global"]
+
+
+def test_windows_of_few_filters_are_no_rows_of_a_matrix():
+    """Elements of the image are in several windows, and are read again for each."""
+    sch = scheduled(conv2d(2, 34, 8, 3, 1))
+    extents = [extent for _, extent in loops_of(sch, "Y")]
+    assert extents.count(3) == 2
+    assert loops_of(sch, "Y")[-1] == ("vectorized", 4)
 
 
 def test_vectors_of_filters_need_filters():

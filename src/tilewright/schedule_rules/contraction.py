@@ -107,7 +107,7 @@ def reads_matrix_once(best: Plan, found: Contraction, constants: frozenset[Var])
         best: the best of the plans for `found`.
         constants: the memory of operands that are packed only once, when the program is compiled.
     """
-    if best.dot is not None or best.outer or len(found.moving) != 1:
+    if best.dot is not None or best.outer or len(found.moving) != 1 or _has_windows(found):
         return False
     accesses, machine, matrix = found.accesses, best.machine, found.moving[0]
     unknown, lanes = found.few_rows or MANY_ROWS, machine.lanes(accesses.stores[0].buffer.dtype)

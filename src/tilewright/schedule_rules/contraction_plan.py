@@ -220,6 +220,15 @@ class Plan:
         """Whether what is read of the operand with columns does not stay in the cache."""
         return self.depth * self.width_of_all * self.itemsize > self.machine.own_cache // 2
 
+    def has_far_rows(self) -> bool:
+        """Whether rows are so many that no cache of a core holds them until the next columns."""
+        accesses = self.found.accesses
+        return any(accesses.size(load) > self.machine.own_cache for load in self.found.fixed)
+
+    def reads_rows_once(self) -> bool:
+        """Whether all columns, as they are, stay near while a tile of rows from far away does."""
+        return not self.packed and not self.exceeds_cache() and self.has_far_rows()
+
     def may_pack(self, free: bool = False) -> bool:
         """Whether each element of the one operand with columns is used for several rows.
 
@@ -267,9 +276,8 @@ class Plan:
             depth = depth // outermost * self.block_depth
         panel_bytes = depth * self.width * self.itemsize
         panels = -(-self.width_of_all // self.width)
-        cache, accesses = self.machine.own_cache, self.found.accesses
-        are_far = any(accesses.size(load) > cache for load in self.found.fixed)
-        reads_once = are_far and panels * panel_bytes <= cache // 2
+        cache = self.machine.own_cache
+        reads_once = self.has_far_rows() and panels * panel_bytes <= cache // 2
         fitting = panels if reads_once else max(1, min(panels, cache // 4 // panel_bytes))
         cores = 1 if self.outer else self.machine.cores
         most = max(1, min(fitting, panels // cores))

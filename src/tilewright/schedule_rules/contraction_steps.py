@@ -136,9 +136,12 @@ class _Steps:
             blocks.append(block_step)
         # A panel is used for all that it does not depend on, before the next one is packed.
         around = [*needed, block_column, *blocks, *then, block_row, *panel]
+        reads_rows_once = plan.reads_rows_once() and not blocks
+        if reads_rows_once:
+            around = [*needed, *then, block_row, block_column, *panel]
         sch.reorder(*around, *depth, row, vector, lane, *group)
         is_single = plan.width_of_all <= counts[-1] * plan.width
-        first = needed if is_single else [*needed, block_column]
+        first = needed if is_single or reads_rows_once else [*needed, block_column]
         panels: Buffer | None = None
         if plan.packed:
             # Where columns are merged, those of a panel are not a box of the operand.

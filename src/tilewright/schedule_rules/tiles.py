@@ -35,6 +35,12 @@ NEAR_ROW: Final = 0.25
 EDGE: Final = 0.5
 """What a tile that is cut off at the edge costs more than a whole one, in tiles."""
 
+LOADS: Final = 1.6
+"""Loads in a cycle: two, but for those that meet in a bank of the cache, or cross a line of it."""
+
+CUT: Final = 0.5
+"""What a panel with fewer vectors than others costs beside these, in tiles."""
+
 COLLISION: Final = 0.5
 """Cycles by which multiplications are late where there are just enough results to hide the latency:
 8 of them on two pipes reach 89 % of what 10 do."""
@@ -205,11 +211,20 @@ def tile_cost(
         stream: cycles in which a vector arrives.
         near: whether rows are next to each other in memory.
     """
-    multiply, load = tile.rows * tile.vectors / 2, (tile.rows + tile.vectors) / 2
-    step = max(multiply, load, ADD_LATENCY + COLLISION, stream * tile.vectors)
-    tiles = _tiles(rows, tile.rows) * _tiles(whole, tile.vectors)
+    step = _step_cost(tile, stream, near)
+    panels, rest = divmod(whole, tile.vectors)
+    across = panels * step
+    if rest:
+        across += _step_cost(Tile(tile.rows, rest), stream, near) + CUT * step
+    return _tiles(rows, tile.rows) * across
+
+
+def _step_cost(tile: Tile, stream: float, near: bool) -> float:
+    """Cycles of one step of the reduction for a tile."""
+    multiply, load = tile.rows * tile.vectors / 2, (tile.rows + tile.vectors) / LOADS
     lines = tile.vectors + tile.rows * (NEAR_ROW if near else 1.0)
-    return tiles * (step + LOAD * lines)
+    slowest = max(multiply, load, ADD_LATENCY + COLLISION, stream * tile.vectors)
+    return slowest + LOAD * lines
 
 
 def _tiles(extent: int, size: int) -> float:
