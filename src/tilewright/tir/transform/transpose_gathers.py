@@ -10,8 +10,8 @@ next to each of these elements, each row is loaded at once instead of element by
 
 So a matrix is transposed by square tiles: one loop vectorised along the rows, the other unrolled.
 The same happens in sums of rows whose lanes are rows, and where records of a few numbers are taken
-apart. The memory `rows` has the scope ``local``: each part of it is a register. Where only the first
-lanes of the vectors are loaded, the rows of the others are zeros.
+apart. The memory `rows` has the scope ``local``: each part of it is a register. Where only the
+first lanes of the vectors are loaded, the rows of the others are zeros.
 
 The transposition takes log2(n) steps for n vectors (J. O. Eklundh, 1972): step d exchanges, between
 vectors that are d apart, the lanes that are d apart.
@@ -160,13 +160,8 @@ def _groups(stores: Sequence[Stmt]) -> Iterator[tuple[list[list[BufferLoad]], in
             assert isinstance(index, Ramp)
             base = affine(index.base)
             terms = frozenset(base.terms.items())
-            place = (
-                load.buffer.data,
-                load.dtype,
-                terms,
-                structural_key(index.stride),
-                _lanes(load),
-            )
+            key = (load.buffer.data, load.dtype, terms, structural_key(index.stride))
+            place = (*key, _lanes(load))
             by_place.setdefault(place, {}).setdefault(base.constant, []).append(load)
     for loads in by_place.values():
         offsets = sorted(loads)
