@@ -221,9 +221,9 @@ class Plan:
         return self.depth * self.width_of_all * self.itemsize > self.machine.own_cache // 2
 
     def has_far_rows(self) -> bool:
-        """Whether rows are so many that no cache of a core holds them until the next columns."""
-        accesses = self.found.accesses
-        return any(accesses.size(load) > self.machine.own_cache for load in self.found.fixed)
+        """Whether rows are known to be so many that no cache of a core holds all of them."""
+        sizes = [self.found.accesses.size(load, 1) for load in self.found.fixed]
+        return max(sizes, default=0) > self.machine.own_cache
 
     def reads_rows_once(self) -> bool:
         """Whether all columns, as they are, stay near while a tile of rows from far away does."""

@@ -45,7 +45,7 @@ COLLISION: Final = 0.5
 """Cycles by which multiplications are late where there are just enough results to hide the latency:
 8 of them on two pipes reach 89 % of what 10 do."""
 
-ENOUGH_COST: Final = 1.2
+ENOUGH_COST: Final = 1.4
 """Maximum estimated time of a tile, as a multiple of that of the best one."""
 
 MOST_TILE_NODES: Final = 2048
