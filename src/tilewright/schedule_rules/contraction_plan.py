@@ -77,11 +77,9 @@ class Plan:
         self.packs_rows = packs_rows
         self.dot = dot
         a = found.accesses
-        self.itemsize = found.moving[0].buffer.dtype.itemsize
         self.lanes = machine.lanes(a.stores[0].buffer.dtype)
         self.depth = a.count(a.reduction)
         if dot is not None:
-            self.itemsize = dot.size * DType(dot.dtypes[1]).itemsize
             self.depth = -(-self.depth // dot.size)
             self.lanes = dot.kind.rows if self.multiplies_matrices else self.lanes
         self.width_of_all = a.count(columns)
@@ -89,6 +87,8 @@ class Plan:
         self.reuse = self.rows * a.count(
             var for var in found.outer if not any(load.mentions(var) for load in found.moving)
         )
+        self.converted = self._converted()
+        self.itemsize = self._itemsize()
         self.tile = self._tile(streams=False)
         if not packed and self.exceeds_cache() and not self.is_narrow():
             self.tile = self._tile(streams=True)
@@ -110,6 +110,28 @@ class Plan:
         """Whether the results of a tile are collected in memory of its own."""
         several = self.packed and len(self.columns) > 1
         return self.transposed or several or self.multiplies_matrices
+
+    def _converted(self) -> list[StridedAccess]:
+        """The operands that are converted to the type of the sums before they are multiplied.
+
+        Others, of which few rows use an element, come from memory sooner as they are.
+        """
+        if self.dot is not None:
+            return []
+        is_reused = self.reuse >= ENOUGH_REUSE
+        loads = self.found.accesses.converted
+        return [load for load in loads if is_reused or load in self.found.fixed]
+
+    def converts_columns(self) -> bool:
+        """Whether the operand with columns is converted before it is multiplied."""
+        return any(load in self.converted for load in self.found.moving)
+
+    def _itemsize(self) -> int:
+        """Number of bytes of an element of the operand with columns, or of a group of them."""
+        if self.dot is not None:
+            return self.dot.size * DType(self.dot.dtypes[1]).itemsize
+        accesses = self.found.accesses.stores if self.converts_columns() else self.found.moving
+        return accesses[0].buffer.dtype.itemsize
 
     def _block_depth(self) -> int | None:
         """How many steps of the outermost reduction loop a block has that stays in the cache, while

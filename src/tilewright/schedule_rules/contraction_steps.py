@@ -7,9 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr, Var
 from tilewright.schedule_rules.accesses import accesses_of
 from tilewright.schedule_rules.contraction_plan import FAR, Plan
+from tilewright.schedule_rules.converted_operands import convert_operand
 from tilewright.schedule_rules.decisions import choose, without
 from tilewright.schedule_rules.dot_product_steps import (
     current_access,
@@ -95,6 +97,11 @@ class _Steps:
     def _iterators(self) -> list[Var]:
         return [item.var for item in self.plan.found.accesses.block.iter_vars]
 
+    @property
+    def _dtype(self) -> DType:
+        """The type of the sums."""
+        return self.plan.found.accesses.stores[0].buffer.dtype
+
     def apply(self, epilogue: Sequence[BlockRV]) -> None:
         """Take all steps."""
         plan, sch, f = self.plan, self.sch, self.plan.found
@@ -104,6 +111,7 @@ class _Steps:
             epilogue = self._stage_results(epilogue)
         if plan.packs_rows:
             self._pack_rows()
+        self._convert_unpacked()
         loops = self.nest.loops if plan.dot is None else self.nest.again(sch).loops
         group: list[LoopRV] = []
         if plan.dot is not None:
@@ -219,17 +227,12 @@ class _Steps:
         # Instructions that take several steps have no conditions, which steps left over need.
         counts = [n for n in STEPS if self.plan.dot is None or extent % n == 0]
         is_streamed = self.plan.packed and self._streams_panels()
-        preferred = 1 if is_streamed or self._converts() else counts[-1]
+        converts = len(self.plan.converted) < len(self.plan.found.accesses.converted)
+        preferred = 1 if is_streamed or (converts and self.plan.dot is None) else counts[-1]
         unrolled = choose(self.sch, counts, preferred)
         steps, step = self.sch.split(loop, [None, unrolled])
         self.sch.unroll(step)
         return steps, unrolled
-
-    def _converts(self) -> bool:
-        """Whether operands are converted where they are multiplied, as those of half precision."""
-        accesses = self.plan.found.accesses
-        dtype = accesses.stores[0].buffer.dtype
-        return self.plan.dot is None and any(x.buffer.dtype != dtype for x in accesses.loads)
 
     def _prefetch(self, steps: Sequence[LoopRV], unrolled: Any) -> None:
         """Ask ahead for columns that come from far away in each step.
@@ -346,6 +349,8 @@ class _Steps:
             inline_padding(sch, copy, operand)
             if str(operand.buffer.dtype) != dot.dtypes[1]:
                 sch.unsafe_set_dtype(copy, 0, dot.dtypes[1])
+        elif operand in plan.converted:
+            sch.unsafe_set_dtype(copy, 0, self._dtype)
         if place is not None:
             sch.compute_at(copy, place)
         around = loops_around(sch, copy, place)
@@ -382,12 +387,23 @@ class _Steps:
 
         index_map = IndexMap.from_func(layout, len(iterators))
         copy = sch.reindex_cache_read(self.block, operand.buffer.name, "global", index_map)
+        if operand in plan.converted:
+            sch.unsafe_set_dtype(copy, 0, self._dtype)
         at = dict(zip(used, sch.get_loops(copy), strict=True))
         panel, lane = sch.split(at[row], [None, height])
         outer = [*(at[n] for n in around), panel]
         sch.reorder(*outer, *(at[n] for n in inner), lane)
         sch.unroll(lane)
         parallelize(sch, outer, plan.machine)
+
+    def _convert_unpacked(self) -> None:
+        """Convert those of the operands that are not packed."""
+        plan = self.plan
+        packed = [*(plan.found.moving if plan.packed else ())]
+        packed += plan.found.fixed if plan.packs_rows else ()
+        for operand in plan.converted:
+            if operand not in packed:
+                convert_operand(self.sch, self.block, operand, self._dtype, plan.machine)
 
     def _flat_column(self, values: Sequence[Expr]) -> Any:
         """The number of a column, given the values of all iterators."""
