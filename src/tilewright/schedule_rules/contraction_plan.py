@@ -19,6 +19,9 @@ ENOUGH_REUSE: Final = 16
 LEAST_REUSE: Final = 4
 """How often, so that packing columns that are not neighbours in memory pays."""
 
+MANY_USES: Final = 32
+"""How often, so that converting an element once takes less time than each time."""
+
 FAR: Final = 2048
 """Bytes between accesses that follow each other, from which on they are seldom on one page."""
 
@@ -118,7 +121,7 @@ class Plan:
         """
         if self.dot is not None:
             return []
-        is_reused = self.reuse >= ENOUGH_REUSE
+        is_reused = self.reuse >= MANY_USES
         loads = self.found.accesses.converted
         return [load for load in loads if is_reused or load in self.found.fixed]
 

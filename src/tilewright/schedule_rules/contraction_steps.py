@@ -261,9 +261,12 @@ class _Steps:
         """Whether panels of a constant are together larger than the cache.
 
         They come from memory then, for which hardware that follows a stream is not early enough.
-        Where many tiles of rows use a panel, nearly all of them find it in the cache.
+        Where many tiles of rows use a panel, nearly all of them find it in the cache; so they do
+        where it is converted first.
         """
         plan = self.plan
+        if plan.converts_columns():
+            return False
         (operand,) = plan.found.moving
         size = plan.depth * plan.width_of_all * plan.itemsize
         is_constant = operand.buffer.data in constant_memory(self.sch)
@@ -351,7 +354,7 @@ class _Steps:
             if str(operand.buffer.dtype) != dot.dtypes[1]:
                 sch.unsafe_set_dtype(copy, 0, dot.dtypes[1])
         elif operand in plan.converted:
-            sch.unsafe_set_dtype(copy, 0, self._dtype)
+            self._convert_panels(copy, place)
         if place is not None:
             sch.compute_at(copy, place)
         around = loops_around(sch, copy, place)
@@ -362,6 +365,25 @@ class _Steps:
         elif not copy_squares(sch, copy, used.index(columns[-1]), around, self.tile):
             self._vectorize(copy, around)
         return block_of(sch, copy).writes[0].buffer
+
+    def _convert_panels(self, copy: BlockRV, place: LoopRV | None) -> None:
+        """Store panels in the type of the sums; those of a constant, which come from memory sooner
+        as they are, when they are used.
+
+        Args:
+            copy: the block that packs them.
+            place: the loop in each iteration of which some panels are used.
+        """
+        sch, (operand,) = self.sch, self.plan.found.moving
+        if operand.buffer.data not in constant_memory(sch):
+            sch.unsafe_set_dtype(copy, 0, self._dtype)
+            return
+        panels = block_of(sch, copy).writes[0].buffer.name
+        converted = sch.cache_read(self.block, panels, "global", [self.block])
+        sch.unsafe_set_dtype(converted, 0, self._dtype)
+        if place is not None:
+            sch.compute_at(converted, place)
+        self._vectorize(converted, loops_around(sch, converted, place))
 
     def _prefetch_next_copy(self, columns: LoopRV) -> None:
         """Ask ahead for what the next block of columns will copy, if its rows are far apart, or
