@@ -160,6 +160,18 @@ class BlockAccesses:
                 run *= self.extent(var)
         return run
 
+    def uses(self, access: StridedAccess, otherwise: int = 1024) -> float:
+        """How often each element that is accessed is, on average, or more often.
+
+        Args:
+            otherwise: what symbolic extents count as.
+        """
+        shape = (const_int_value(extent) for extent in access.buffer.shape)
+        there = math.prod(otherwise if extent is None else extent for extent in shape)
+        accessed = math.prod(self.extent(var, otherwise) for var in access.strides)
+        total = math.prod(self.extent(var, otherwise) for var in self.extents)
+        return total / max(1, min(there, accessed))
+
     def size(self, access: StridedAccess, otherwise: int = 1024) -> int:
         """Maximum number of bytes that all instances access together.
 

@@ -9,7 +9,7 @@ from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Var
 from tilewright.schedule_rules.accesses import StridedAccess
 from tilewright.schedule_rules.dot_products import DotProduct
-from tilewright.schedule_rules.operands import Contraction
+from tilewright.schedule_rules.operands import MANY_ROWS, Contraction
 from tilewright.schedule_rules.tiles import STREAM, Tile, arrival, register_tile, tile_cost
 from tilewright.tir.transform.machine import LINE_BYTES, Machine
 
@@ -121,9 +121,12 @@ class Plan:
         """
         if self.dot is not None:
             return []
-        is_reused = self.reuse >= MANY_USES
-        loads = self.found.accesses.converted
-        return [load for load in loads if is_reused or load in self.found.fixed]
+        accesses, unknown = self.found.accesses, self.found.few_rows or MANY_ROWS
+        return [
+            load
+            for load in accesses.converted
+            if load in self.found.fixed or accesses.uses(load, unknown) >= MANY_USES
+        ]
 
     def converts_columns(self) -> bool:
         """Whether the operand with columns is converted before it is multiplied."""
