@@ -82,7 +82,7 @@ def test_steps_are_unrolled_as_those_of_float32():
 
 
 def test_panels_are_converted_when_they_are_packed():
-    sch = scheduled(product(40, 24, 16))
+    sch = scheduled(product(40, 24, 16, transposed="A"))
     assert names_of(sch) == ["A_global", "B_global", "T_matmul"]
     panels = sch.get(sch.get_block("B_global")).writes[0].buffer
     assert (str(panels.dtype), panels.ndim) == ("float32", 3)
@@ -92,6 +92,15 @@ def test_columns_that_few_rows_use_stay_short():
     """They come from memory sooner, and there is little to convert."""
     (block,) = sums_of(scheduled(product(4, 64, 16), LARGE))
     assert converted_in(block) == {"B"}
+
+
+def test_rows_are_converted_tile_by_tile_where_they_are_used_once():
+    """Then they are still in the first cache; all at once, they would take a way to memory."""
+    sch = scheduled(product(40, 24, 64), LARGE)
+    tile = sch.get(sch.get_loops("T_matmul")[-6])
+    assert any(sch.get(loop) is tile for loop in sch.get_loops("A_global"))
+    again = scheduled(product(40, 200, 64), SMALL)
+    assert len(loops_of(again, "A_global")) == 2
 
 
 def test_what_reads_the_sums_is_computed_for_each_tile():

@@ -161,7 +161,7 @@ class BlockAccesses:
         return run
 
     def uses(self, access: StridedAccess, otherwise: int = 1024) -> float:
-        """How often each element that is accessed is, on average, or more often.
+        """How often each element that is accessed is used on average, at the least.
 
         Args:
             otherwise: what symbolic extents count as.

@@ -22,6 +22,9 @@ LEAST_REUSE: Final = 4
 MANY_USES: Final = 32
 """How often, so that converting an element once takes less time than each time."""
 
+LONG_ROW: Final = 4
+"""Minimum number of vectors of a row that is converted on its own."""
+
 FAR: Final = 2048
 """Bytes between accesses that follow each other, from which on they are seldom on one page."""
 
@@ -131,6 +134,18 @@ class Plan:
     def converts_columns(self) -> bool:
         """Whether the operand with columns is converted before it is multiplied."""
         return any(load in self.converted for load in self.found.moving)
+
+    def converts_tiles(self, operand: StridedAccess) -> bool:
+        """Whether an operand is converted for each tile of rows, instead of all of it at first.
+
+        Rows must be long, and no second block of columns may need them again.
+        """
+        accesses = self.found.accesses
+        steps = [var for var in accesses.reduction if accesses.extents[var] != 1]
+        if operand not in self.found.fixed or not steps or operand.stride(steps[-1]) != 1:
+            return False
+        is_long = accesses.extent(steps[-1]) >= LONG_ROW * self.lanes
+        return is_long and self.width_of_all <= self.panels()[-1] * self.width
 
     def _itemsize(self) -> int:
         """Number of bytes of an element of the operand with columns, or of a group of them."""

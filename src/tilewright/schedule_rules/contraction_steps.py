@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr, Var
-from tilewright.schedule_rules.accesses import accesses_of
+from tilewright.schedule_rules.accesses import StridedAccess, accesses_of
 from tilewright.schedule_rules.contraction_plan import FAR, Plan
-from tilewright.schedule_rules.converted_operands import convert_operand
+from tilewright.schedule_rules.converted_operands import convert_copy, convert_producer
 from tilewright.schedule_rules.decisions import choose, without
 from tilewright.schedule_rules.dot_product_steps import (
     current_access,
@@ -24,6 +24,7 @@ from tilewright.schedule_rules.nest import (
     attempt,
     block_of,
     extent_of,
+    loops_around,
     loops_by_iterator,
     parallelize,
     present,
@@ -111,7 +112,7 @@ class _Steps:
             epilogue = self._stage_results(epilogue)
         if plan.packs_rows:
             self._pack_rows()
-        self._convert_unpacked()
+        left = self._convert_unpacked()
         loops = self.nest.loops if plan.dot is None else self.nest.again(sch).loops
         group: list[LoopRV] = []
         if plan.dot is not None:
@@ -145,6 +146,8 @@ class _Steps:
         # A panel is used for all that it does not depend on, before the next one is packed.
         around = [*needed, block_column, *blocks, *then, block_row, *panel]
         sch.reorder(*around, *depth, row, vector, lane, *group)
+        for operand in left:
+            convert_copy(sch, self.block, operand, self._dtype, plan.machine, block_row)
         is_single = plan.width_of_all <= counts[-1] * plan.width
         first = needed if is_single else [*needed, block_column]
         panels: Buffer | None = None
@@ -419,14 +422,25 @@ class _Steps:
         sch.unroll(lane)
         parallelize(sch, outer, plan.machine)
 
-    def _convert_unpacked(self) -> None:
-        """Convert those of the operands that are not packed."""
-        plan = self.plan
-        packed = [*(plan.found.moving if plan.packed else ())]
-        packed += plan.found.fixed if plan.packs_rows else ()
+    def _convert_unpacked(self) -> Sequence[StridedAccess]:
+        """Convert operands that are not packed.
+
+        Returns:
+            Those that are to be converted for each tile of rows.
+        """
+        plan, left = self.plan, []
         for operand in plan.converted:
-            if operand not in packed:
-                convert_operand(self.sch, self.block, operand, self._dtype, plan.machine)
+            if operand in (plan.found.moving if plan.packed else ()):
+                continue
+            if operand in (plan.found.fixed if plan.packs_rows else ()):
+                continue
+            if convert_producer(self.sch, self.block, operand, self._dtype):
+                continue
+            if plan.converts_tiles(operand):
+                left.append(operand)
+            else:
+                convert_copy(self.sch, self.block, operand, self._dtype, plan.machine)
+        return left
 
     def _flat_column(self, values: Sequence[Expr]) -> Any:
         """The number of a column, given the values of all iterators."""
@@ -542,14 +556,6 @@ class _Steps:
 def _is_legal(sch: Schedule, consumer: BlockRV, place: LoopRV) -> bool:
     """Whether a consumer can be computed in each iteration of the loop `place`."""
     return attempt(sch, lambda s: s.reverse_compute_at(consumer, place)) is not None
-
-
-def loops_around(sch: Schedule, block: BlockRV, place: LoopRV | None) -> int:
-    """How many of the loops around a block are `place` or outside of it."""
-    if place is None:
-        return 0
-    loops = [sch.get(loop) for loop in sch.get_loops(block)]
-    return 1 + next(n for n, loop in enumerate(loops) if loop is sch.get(place))
 
 
 def positions_of(variables: Iterable[Var], iterators: Sequence[Var]) -> list[int]:

@@ -8,30 +8,45 @@ from contextlib import suppress
 from tilewright.ir.dtype import DType
 from tilewright.schedule_rules.accesses import StridedAccess
 from tilewright.schedule_rules.elementwise import vectorize_elements
-from tilewright.schedule_rules.nest import DoesNotFitError, block_of, is_complete
+from tilewright.schedule_rules.nest import DoesNotFitError, block_of, is_complete, loops_around
 from tilewright.schedule_rules.operands import function_of
 from tilewright.schedule_rules.structures import apply_rule
-from tilewright.tir.schedule import BlockRV, Schedule
+from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
 from tilewright.tir.transform.machine import Machine
 
 
-def convert_operand(
-    sch: Schedule, block: BlockRV, load: StridedAccess, dtype: DType, machine: Machine
-) -> None:
-    """Let a block read an operand in another type: what only this block reads of other blocks is
-    stored in that type, anything else is copied.
+def convert_producer(sch: Schedule, block: BlockRV, load: StridedAccess, dtype: DType) -> bool:
+    """Let the block that computes an operand for a block alone store it in another type.
 
-    Args:
-        load: the access to the operand, which is the first of its kind.
+    Returns:
+        Whether there is such a block.
     """
-    name = load.buffer.name
     producer = _own_producer(sch, block, load)
     if producer is not None:
-        sch.unsafe_set_dtype(producer, name, dtype)
-        return
-    copy = sch.cache_read(block, name, "global", [block])
+        sch.unsafe_set_dtype(producer, load.buffer.name, dtype)
+    return producer is not None
+
+
+def convert_copy(
+    sch: Schedule,
+    block: BlockRV,
+    load: StridedAccess,
+    dtype: DType,
+    machine: Machine,
+    place: LoopRV | None = None,
+) -> None:
+    """Let a block read a copy of an operand in another type.
+
+    Args:
+        place: the loop in each iteration of which what it needs is copied; None for all at once.
+    """
+    copy = sch.cache_read(block, load.buffer.name, "global", [block])
     sch.unsafe_set_dtype(copy, 0, dtype)
-    around = len(sch.get_loops(copy)) - len(load.indices)
+    if place is not None:
+        sch.compute_at(copy, place)
+        around = loops_around(sch, copy, place)
+    else:
+        around = len(sch.get_loops(copy)) - len(load.indices)
     with suppress(DoesNotFitError):
         apply_rule(vectorize_elements, sch, copy, machine, around)
 
