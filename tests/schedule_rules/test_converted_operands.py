@@ -1,4 +1,4 @@
-"""Operands of a narrower type than the sums are converted once, not each time they are multiplied."""
+"""Operands of a narrower type than the sums are converted before the loops that multiply them."""
 
 import re
 

@@ -1,5 +1,5 @@
-"""Operands of a narrower type than the sums, such as float16: each element is converted once, before
-all that it is multiplied by."""
+"""Operands of a narrower type than the sums, such as float16: they are converted before the loops
+that multiply them, where each element would be converted again and again."""
 
 from __future__ import annotations
 
