@@ -429,12 +429,10 @@ class _Steps:
             Those that are to be converted for each tile of rows.
         """
         plan, left = self.plan, []
+        packed = [*plan.found.moving] if plan.packed else []
+        packed += plan.found.fixed if plan.packs_rows else ()
         for operand in plan.converted:
-            if operand in (plan.found.moving if plan.packed else ()):
-                continue
-            if operand in (plan.found.fixed if plan.packs_rows else ()):
-                continue
-            if convert_producer(self.sch, self.block, operand, self._dtype):
+            if operand in packed or convert_producer(self.sch, self.block, operand, self._dtype):
                 continue
             if plan.converts_tiles(operand):
                 left.append(operand)
