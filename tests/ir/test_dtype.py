@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tilewright.error import DTypeError
-from tilewright.ir.dtype import DType, promote
+from tilewright.ir.dtype import DType, promote, represents
 
 
 @pytest.mark.parametrize(
@@ -106,3 +106,28 @@ def test_promotion_is_symmetric(left, right, result):
 def test_what_cannot_be_combined(left, right):
     with pytest.raises(DTypeError, match="cannot combine"):
         promote(DType(left), DType(right))
+
+
+@pytest.mark.parametrize(
+    ("wide", "narrow", "whether"),
+    [
+        ("float32", "float16", True),
+        ("float32", "bfloat16", True),
+        ("float16", "bfloat16", False),
+        ("bfloat16", "float16", False),
+        ("bfloat16", "e4m3_float8", True),
+        ("float16", "float32", False),
+        ("float32", "uint16", True),
+        ("float32", "int32", False),
+        ("float64", "int32", True),
+        ("bfloat16", "int8", True),
+        ("float16", "int16", False),
+        ("int16", "uint8", True),
+        ("int8", "uint8", False),
+        ("int32", "float16", False),
+        ("float32", "handle", False),
+        ("handle", "handle", True),
+    ],
+)
+def test_a_type_represents_all_values_of_another_one(wide, narrow, whether):
+    assert represents(DType(wide), DType(narrow)) == whether

@@ -22,6 +22,8 @@ _ALIASES = {"boolean": "bool", "uint1": "bool", "int": "int32", "float": "float3
 _FLOAT_BITS = (16, 32, 64)
 _INT_BITS = (1, 4, 8, 16, 32, 64)
 _MAX_LANES = 65536
+_SIGNIFICANDS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
+"""Numbers of bits of the integers that a type of floats has all of."""
 
 
 class DType(str):
@@ -182,6 +184,17 @@ FLOAT32: Final = DType("float32")
 FLOAT64: Final = DType("float64")
 HANDLE: Final = DType("handle")
 VOID: Final = DType("void")
+
+
+def represents(wide: DType, narrow: DType) -> bool:
+    """Whether a type has all values of another one, so that converting to it is exact."""
+    if wide is narrow:
+        return True
+    if narrow.is_integral and wide.is_integral:
+        return wide.min_int <= narrow.min_int and narrow.max_int <= wide.max_int
+    if narrow.is_integral and wide.is_float:
+        return narrow.bits <= _SIGNIFICANDS.get(wide, 0)
+    return narrow.is_float and wide.is_float and narrow.bits < wide.bits
 
 
 def promote(left: DType, right: DType) -> DType:

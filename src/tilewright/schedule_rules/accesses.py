@@ -11,7 +11,8 @@ from typing import Final
 from tilewright.ir.arithmetic import multiply
 from tilewright.ir.cache import LRUCache
 from tilewright.ir.convert import as_expr
-from tilewright.ir.expr import Expr, Var, const_int_value
+from tilewright.ir.dtype import represents
+from tilewright.ir.expr import Cast, Expr, Var, const_int_value
 from tilewright.ir.rewrite import walk
 from tilewright.ir.structural import structural_equal
 from tilewright.tir.analysis.reduction import Reduction, match_reduction
@@ -93,6 +94,18 @@ class BlockAccesses:
         """The reduction that the block is, if it initialises its elements."""
         return match_reduction(self.block) if self.block.init is not None else None
 
+    @cached_property
+    def converted(self) -> list[StridedAccess]:
+        """The loads whose elements are converted to the type of the result, which has all their
+        values, before anything else is done with them."""
+        dtype = self.stores[0].buffer.dtype
+        nodes = list(walk(self.block.body))
+        values = {node.value for node in nodes if isinstance(node, Cast) and node.dtype is dtype}
+        loads = [node for node in nodes if isinstance(node, BufferLoad)]
+        others = {load.buffer for load in loads if load not in values}
+        narrower = [load for load in self.loads if represents(dtype, load.buffer.dtype)]
+        return [load for load in narrower if load.buffer not in others]
+
     def _of_type(self, kind: IterType) -> list[Var]:
         return [item.var for item in self.block.iter_vars if item.iter_type is kind]
 
@@ -146,6 +159,18 @@ class BlockAccesses:
                     break
                 run *= self.extent(var)
         return run
+
+    def uses(self, access: StridedAccess, otherwise: int = 1024) -> float:
+        """How often each element that is accessed is used on average, at the least.
+
+        Args:
+            otherwise: what symbolic extents count as.
+        """
+        shape = (const_int_value(extent) for extent in access.buffer.shape)
+        there = math.prod(otherwise if extent is None else extent for extent in shape)
+        accessed = math.prod(self.extent(var, otherwise) for var in access.strides)
+        total = math.prod(self.extent(var, otherwise) for var in self.extents)
+        return total / max(1, min(there, accessed))
 
     def size(self, access: StridedAccess, otherwise: int = 1024) -> int:
         """Maximum number of bytes that all instances access together.

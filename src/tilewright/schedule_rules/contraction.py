@@ -206,8 +206,9 @@ def _plans_along_columns(plain: Plan, constants: frozenset[Var]) -> list[Plan]:
         is_worth_packing = free or plain.reuse >= ENOUGH_REUSE
         if len(merged) > 1 and is_worth_packing and plain.leaves_lanes_empty():
             forms.append(Plan(found, merged, machine, outer, packed=True))
+        gains = free or plain.exceeds_cache() or plain.converts_columns()
         if not found.is_contiguous(single) or (
-            is_worth_packing and (free or plain.exceeds_cache()) and not plain.is_narrow()
+            is_worth_packing and gains and not plain.is_narrow()
         ):
             forms.append(Plan(found, single, machine, outer, packed=True))
     return [*forms, plain]

@@ -9,7 +9,7 @@ from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Var
 from tilewright.schedule_rules.accesses import StridedAccess
 from tilewright.schedule_rules.dot_products import DotProduct
-from tilewright.schedule_rules.operands import Contraction
+from tilewright.schedule_rules.operands import MANY_ROWS, Contraction
 from tilewright.schedule_rules.tiles import STREAM, Tile, arrival, register_tile, tile_cost
 from tilewright.tir.transform.machine import LINE_BYTES, Machine
 
@@ -18,6 +18,12 @@ ENOUGH_REUSE: Final = 16
 
 LEAST_REUSE: Final = 4
 """How often, so that packing columns that are not neighbours in memory pays."""
+
+MANY_USES: Final = 32
+"""How often, so that converting an element once takes less time than each time."""
+
+LONG_ROW: Final = 4
+"""Minimum number of vectors of a row that is converted on its own."""
 
 FAR: Final = 2048
 """Bytes between accesses that follow each other, from which on they are seldom on one page."""
@@ -77,11 +83,9 @@ class Plan:
         self.packs_rows = packs_rows
         self.dot = dot
         a = found.accesses
-        self.itemsize = found.moving[0].buffer.dtype.itemsize
         self.lanes = machine.lanes(a.stores[0].buffer.dtype)
         self.depth = a.count(a.reduction)
         if dot is not None:
-            self.itemsize = dot.size * DType(dot.dtypes[1]).itemsize
             self.depth = -(-self.depth // dot.size)
             self.lanes = dot.kind.rows if self.multiplies_matrices else self.lanes
         self.width_of_all = a.count(columns)
@@ -89,6 +93,8 @@ class Plan:
         self.reuse = self.rows * a.count(
             var for var in found.outer if not any(load.mentions(var) for load in found.moving)
         )
+        self.converted = self._converted()
+        self.itemsize = self._itemsize()
         self.tile = self._tile(streams=False)
         if not packed and self.exceeds_cache() and not self.is_narrow():
             self.tile = self._tile(streams=True)
@@ -110,6 +116,43 @@ class Plan:
         """Whether the results of a tile are collected in memory of its own."""
         several = self.packed and len(self.columns) > 1
         return self.transposed or several or self.multiplies_matrices
+
+    def _converted(self) -> list[StridedAccess]:
+        """The operands that are converted to the type of the sums before they are multiplied.
+
+        Others, of which few rows use an element, come from memory sooner as they are.
+        """
+        if self.dot is not None:
+            return []
+        accesses, unknown = self.found.accesses, self.found.few_rows or MANY_ROWS
+        return [
+            load
+            for load in accesses.converted
+            if load in self.found.fixed or accesses.uses(load, unknown) >= MANY_USES
+        ]
+
+    def converts_columns(self) -> bool:
+        """Whether the operand with columns is converted before it is multiplied."""
+        return any(load in self.converted for load in self.found.moving)
+
+    def converts_tiles(self, operand: StridedAccess) -> bool:
+        """Whether an operand is converted for each tile of rows, instead of all of it at first.
+
+        Rows must be long, and no second block of columns may need them again.
+        """
+        accesses = self.found.accesses
+        steps = [var for var in accesses.reduction if accesses.extents[var] != 1]
+        if operand not in self.found.fixed or not steps or operand.stride(steps[-1]) != 1:
+            return False
+        is_long = accesses.extent(steps[-1]) >= LONG_ROW * self.lanes
+        return is_long and self.width_of_all <= self.panels()[-1] * self.width
+
+    def _itemsize(self) -> int:
+        """Number of bytes of an element of the operand with columns, or of a group of them."""
+        if self.dot is not None:
+            return self.dot.size * DType(self.dot.dtypes[1]).itemsize
+        accesses = self.found.accesses.stores if self.converts_columns() else self.found.moving
+        return accesses[0].buffer.dtype.itemsize
 
     def _block_depth(self) -> int | None:
         """How many steps of the outermost reduction loop a block has that stays in the cache, while

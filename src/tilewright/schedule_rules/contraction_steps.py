@@ -7,9 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr, Var
-from tilewright.schedule_rules.accesses import accesses_of
+from tilewright.schedule_rules.accesses import StridedAccess, accesses_of
 from tilewright.schedule_rules.contraction_plan import FAR, Plan
+from tilewright.schedule_rules.converted_operands import convert_copy, convert_producer
 from tilewright.schedule_rules.decisions import choose, without
 from tilewright.schedule_rules.dot_product_steps import (
     current_access,
@@ -22,6 +24,7 @@ from tilewright.schedule_rules.nest import (
     attempt,
     block_of,
     extent_of,
+    loops_around,
     loops_by_iterator,
     parallelize,
     present,
@@ -95,6 +98,11 @@ class _Steps:
     def _iterators(self) -> list[Var]:
         return [item.var for item in self.plan.found.accesses.block.iter_vars]
 
+    @property
+    def _dtype(self) -> DType:
+        """The type of the sums."""
+        return self.plan.found.accesses.stores[0].buffer.dtype
+
     def apply(self, epilogue: Sequence[BlockRV]) -> None:
         """Take all steps."""
         plan, sch, f = self.plan, self.sch, self.plan.found
@@ -104,6 +112,7 @@ class _Steps:
             epilogue = self._stage_results(epilogue)
         if plan.packs_rows:
             self._pack_rows()
+        left = self._convert_unpacked()
         loops = self.nest.loops if plan.dot is None else self.nest.again(sch).loops
         group: list[LoopRV] = []
         if plan.dot is not None:
@@ -140,6 +149,8 @@ class _Steps:
         if reads_rows_once:
             around = [*needed, *then, block_row, block_column, *panel]
         sch.reorder(*around, *depth, row, vector, lane, *group)
+        for operand in left:
+            convert_copy(sch, self.block, operand, self._dtype, plan.machine, block_row)
         is_single = plan.width_of_all <= counts[-1] * plan.width
         first = needed if is_single or reads_rows_once else [*needed, block_column]
         panels: Buffer | None = None
@@ -222,17 +233,12 @@ class _Steps:
         # Instructions that take several steps have no conditions, which steps left over need.
         counts = [n for n in STEPS if self.plan.dot is None or extent % n == 0]
         is_streamed = self.plan.packed and self._streams_panels()
-        preferred = 1 if is_streamed or self._converts() else counts[-1]
+        converts = len(self.plan.converted) < len(self.plan.found.accesses.converted)
+        preferred = 1 if is_streamed or (converts and self.plan.dot is None) else counts[-1]
         unrolled = choose(self.sch, counts, preferred)
         steps, step = self.sch.split(loop, [None, unrolled])
         self.sch.unroll(step)
         return steps, unrolled
-
-    def _converts(self) -> bool:
-        """Whether operands are converted where they are multiplied, as those of half precision."""
-        accesses = self.plan.found.accesses
-        dtype = accesses.stores[0].buffer.dtype
-        return self.plan.dot is None and any(x.buffer.dtype != dtype for x in accesses.loads)
 
     def _prefetch(self, steps: Sequence[LoopRV], unrolled: Any) -> None:
         """Ask ahead for columns that come from far away in each step.
@@ -250,7 +256,8 @@ class _Steps:
         extent = plan.found.accesses.extents[var]
         if extent is not None and extent < 2 * AHEAD:
             return
-        strides = {load.buffer.name: load.stride(var) for load in plan.found.moving}
+        loads = [current_access(self.sch, self.block, plan, load) for load in plan.found.moving]
+        strides = {load.buffer.name: load.stride(var) for load in loads}
         far = [n for n, s in strides.items() if s is not None and abs(s) * plan.itemsize >= FAR]
         if far:
             distance = choose(self.sch, DISTANCES, AHEAD) // unrolled
@@ -260,9 +267,12 @@ class _Steps:
         """Whether panels of a constant are together larger than the cache.
 
         They come from memory then, for which hardware that follows a stream is not early enough.
-        Where many tiles of rows use a panel, nearly all of them find it in the cache.
+        Where many tiles of rows use a panel, nearly all of them find it in the cache; so they do
+        where it is converted first.
         """
         plan = self.plan
+        if plan.converts_columns():
+            return False
         (operand,) = plan.found.moving
         size = plan.depth * plan.width_of_all * plan.itemsize
         is_constant = operand.buffer.data in constant_memory(self.sch)
@@ -349,6 +359,8 @@ class _Steps:
             inline_padding(sch, copy, operand)
             if str(operand.buffer.dtype) != dot.dtypes[1]:
                 sch.unsafe_set_dtype(copy, 0, dot.dtypes[1])
+        elif operand in plan.converted:
+            self._convert_panels(copy, place)
         if place is not None:
             sch.compute_at(copy, place)
         around = loops_around(sch, copy, place)
@@ -359,6 +371,25 @@ class _Steps:
         elif not copy_squares(sch, copy, used.index(columns[-1]), around, self.tile):
             self._vectorize(copy, around)
         return block_of(sch, copy).writes[0].buffer
+
+    def _convert_panels(self, copy: BlockRV, place: LoopRV | None) -> None:
+        """Store panels in the type of the sums; those of a constant, which come from memory sooner
+        as they are, when they are used.
+
+        Args:
+            copy: the block that packs them.
+            place: the loop in each iteration of which some panels are used.
+        """
+        sch, (operand,) = self.sch, self.plan.found.moving
+        if operand.buffer.data not in constant_memory(sch):
+            sch.unsafe_set_dtype(copy, 0, self._dtype)
+            return
+        panels = block_of(sch, copy).writes[0].buffer.name
+        converted = sch.cache_read(self.block, panels, "global", [self.block])
+        sch.unsafe_set_dtype(converted, 0, self._dtype)
+        if place is not None:
+            sch.compute_at(converted, place)
+        self._vectorize(converted, loops_around(sch, converted, place))
 
     def _prefetch_next_copy(self, columns: LoopRV) -> None:
         """Ask ahead for what the next block of columns will copy, if its rows are far apart, or
@@ -385,12 +416,32 @@ class _Steps:
 
         index_map = IndexMap.from_func(layout, len(iterators))
         copy = sch.reindex_cache_read(self.block, operand.buffer.name, "global", index_map)
+        if operand in plan.converted:
+            sch.unsafe_set_dtype(copy, 0, self._dtype)
         at = dict(zip(used, sch.get_loops(copy), strict=True))
         panel, lane = sch.split(at[row], [None, height])
         outer = [*(at[n] for n in around), panel]
         sch.reorder(*outer, *(at[n] for n in inner), lane)
         sch.unroll(lane)
         parallelize(sch, outer, plan.machine)
+
+    def _convert_unpacked(self) -> Sequence[StridedAccess]:
+        """Convert operands that are not packed.
+
+        Returns:
+            Those that are to be converted for each tile of rows.
+        """
+        plan, left = self.plan, []
+        packed = [*plan.found.moving] if plan.packed else []
+        packed += plan.found.fixed if plan.packs_rows else ()
+        for operand in plan.converted:
+            if operand in packed or convert_producer(self.sch, self.block, operand, self._dtype):
+                continue
+            if plan.converts_tiles(operand):
+                left.append(operand)
+            else:
+                convert_copy(self.sch, self.block, operand, self._dtype, plan.machine)
+        return left
 
     def _flat_column(self, values: Sequence[Expr]) -> Any:
         """The number of a column, given the values of all iterators."""
@@ -506,14 +557,6 @@ class _Steps:
 def _is_legal(sch: Schedule, consumer: BlockRV, place: LoopRV) -> bool:
     """Whether a consumer can be computed in each iteration of the loop `place`."""
     return attempt(sch, lambda s: s.reverse_compute_at(consumer, place)) is not None
-
-
-def loops_around(sch: Schedule, block: BlockRV, place: LoopRV | None) -> int:
-    """How many of the loops around a block are `place` or outside of it."""
-    if place is None:
-        return 0
-    loops = [sch.get(loop) for loop in sch.get_loops(block)]
-    return 1 + next(n for n, loop in enumerate(loops) if loop is sch.get(place))
 
 
 def positions_of(variables: Iterable[Var], iterators: Sequence[Var]) -> list[int]:

@@ -84,6 +84,14 @@ def loops_inside(sch: Schedule, block: BlockRV, outer: LoopRV) -> list[LoopRV]:
     return loops[[sch.get(loop).loop_var for loop in loops].index(variable) + 1 :]
 
 
+def loops_around(sch: Schedule, block: BlockRV, place: LoopRV | None) -> int:
+    """How many of the loops around a block are `place` or outside of it."""
+    if place is None:
+        return 0
+    loops = [sch.get(loop) for loop in sch.get_loops(block)]
+    return 1 + next(n for n, loop in enumerate(loops) if loop is sch.get(place))
+
+
 def extent_of(sch: Schedule, loop: LoopRV) -> int | None:
     """How often a loop runs; None if that is symbolic."""
     return const_int_value(sch.get(loop).extent)

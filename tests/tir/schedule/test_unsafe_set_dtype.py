@@ -137,3 +137,22 @@ def test_what_is_widened_is_not_narrowed_again_for_the_next_conversion():
     assert_same_meaning(bytes_and_sums, wide)
     narrow.unsafe_set_dtype("B", 0, "uint8")  # does not represent all values
     assert 'T.Cast("int32", T.Cast("int8",' in narrow.mod["main"].script()
+
+
+def test_floats_that_are_widened_are_read_as_they_are():
+    @T.prim_func
+    def halves(A: T.Buffer((8,), "float16"), C: T.Buffer((8,), "float32")):
+        B = T.alloc_buffer((8,), "float16")
+        for i in range(8):
+            with T.block("B"):
+                vi = T.axis.spatial(8, i)
+                B[vi] = A[vi]
+        for i in range(8):
+            with T.block("C"):
+                vi = T.axis.spatial(8, i)
+                C[vi] = T.Cast("float32", B[vi]) * T.float32(3)
+
+    sch = Schedule(halves)
+    sch.unsafe_set_dtype("B", 0, "float32")
+    assert str(sch.get(sch.get_block("C")).body.value) == "B[vi] * T.float32(3)"
+    assert_same_meaning(halves, sch)

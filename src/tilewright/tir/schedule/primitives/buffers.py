@@ -6,7 +6,7 @@ from typing import Any
 
 from tilewright.error import DTypeError
 from tilewright.ir.convert import as_attribute, cast
-from tilewright.ir.dtype import DType
+from tilewright.ir.dtype import DType, represents
 from tilewright.ir.expr import Cast, IntImm, Var
 from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import Buffer, BufferLoad, MatchBufferRegion, decl_buffer
@@ -245,24 +245,17 @@ def _require_plain_accesses(block: Block, buffer: Buffer) -> None:
             )
 
 
-def _represents(wide: DType, narrow: DType) -> bool:
-    """Whether an integral dtype has all values of another one."""
-    if not (wide.is_integral and narrow.is_integral):
-        return False
-    return wide.min_int <= narrow.min_int and narrow.max_int <= wide.max_int
-
-
 class _Conversion(BufferRewriter):
     def __init__(self, old: Buffer, new: Buffer) -> None:
         super().__init__()
         self._old = old
         self._buffers[old] = new
         # All that is stored are values of the old type.
-        self._widens = _represents(new.dtype, old.dtype)
+        self._widens = represents(new.dtype, old.dtype)
 
     def Cast(self, node: Cast) -> Any:
         if self._widens and isinstance(node.value, BufferLoad) and node.value.buffer is self._old:
-            return node.replace(value=super().BufferLoad(node.value))
+            return cast(node.dtype, super().BufferLoad(node.value))
         return node.map_children(self)
 
     def BufferLoad(self, load: BufferLoad) -> Any:
