@@ -8,9 +8,10 @@ from typing import Final
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Var
 from tilewright.schedule_rules.accesses import StridedAccess
-from tilewright.schedule_rules.dot_products import DotProduct
+from tilewright.schedule_rules.dot_products import DotProduct, block_step_cycles
 from tilewright.schedule_rules.operands import Contraction
 from tilewright.schedule_rules.tiles import STREAM, Tile, arrival, register_tile, tile_cost
+from tilewright.tir.tile_registers import COLUMNS, MOST_ROWS, ROW_BYTES
 from tilewright.tir.transform.machine import LINE_BYTES, Machine
 
 ENOUGH_REUSE: Final = 16
@@ -36,6 +37,9 @@ FAR_BYTES: Final = 2.0
 
 PACKING: Final = 2.0
 """Cycles in which an element is copied into a panel."""
+
+BLOCK: Final = 128.0
+"""Cycles in which the sums of a block in tile registers begin, end and go to memory."""
 
 STAGING: Final = 1.0
 """Cycles in which a result is copied that was collected elsewhere."""
@@ -82,8 +86,8 @@ class Plan:
         self.depth = a.count(a.reduction)
         if dot is not None:
             self.itemsize = dot.size * DType(dot.dtypes[1]).itemsize
-            self.depth = -(-self.depth // dot.size)
-            self.lanes = dot.kind.rows if self.multiplies_matrices else self.lanes
+            self.depth = self._depth_in_groups(dot)
+            self.lanes = dot.kind.columns if self.multiplies_matrices else self.lanes
         self.width_of_all = a.count(columns)
         self.rows = -(-found.row_count() // (1 if dot is None else dot.kind.rows))
         self.reuse = self.rows * a.count(
@@ -109,13 +113,31 @@ class Plan:
     def stages_results(self) -> bool:
         """Whether the results of a tile are collected in memory of its own."""
         several = self.packed and len(self.columns) > 1
-        return self.transposed or several or self.multiplies_matrices
+        return self.transposed or several or (self.multiplies_matrices and not self.in_tiles)
+
+    @property
+    def in_tiles(self) -> bool:
+        """Whether results are in tile registers, and go to memory block by block."""
+        return self.dot is not None and self.dot.kind.in_tiles
+
+    @property
+    def uses(self) -> int:
+        """For how many rows an element of the operand with columns is used."""
+        return self.reuse * (self.dot.kind.rows if self.dot is not None and self.in_tiles else 1)
+
+    def _depth_in_groups(self, dot: DotProduct) -> int:
+        if not dot.kind.in_tiles:
+            return -(-self.depth // dot.size)
+        extent = self.found.accesses.extent(dot.step)
+        return self.depth // extent * -(-extent // dot.size)
 
     def _block_depth(self) -> int | None:
         """How many steps of the outermost reduction loop a block has that stays in the cache, while
         it is used for all rows; None if whole panels do, or no block would be used again."""
         reduction = self.found.accesses.reduction
         if not (self.packed or self.is_narrow()) or self.reuse <= self.tile.rows:
+            return None
+        if self.in_tiles:  # of one block at a time, until its sums are whole
             return None
         extent = self.steps_of(reduction[0])
         if extent is None or self._panel_bytes() <= self.machine.own_cache // 2:
@@ -146,6 +168,8 @@ class Plan:
         return self.depth * self.width * self.itemsize
 
     def _tile(self, *, streams: bool) -> Tile:
+        if self.in_tiles:
+            return Tile(1, 1)
         itemsize = self.found.accesses.stores[0].buffer.dtype.itemsize
         # Sums of integers become bytes, and many machines have no masks for vectors of these.
         are_lanes = self.transposed and self.dot is not None
@@ -175,13 +199,27 @@ class Plan:
         whole = -(-self.width_of_all // self.lanes)
         steps = self.depth * accesses.count(around)
         total = steps * tile_cost(self.tile, self.rows, whole, stream)
+        if self.in_tiles:
+            total = self.rows * whole * (steps * self._block_cycles() + BLOCK * accesses.count(around))
         total += self._waiting(total)
         if self.packed and found.moving[0].buffer.data not in constants:
             panels = accesses.count(var for var in around if found.moving[0].mentions(var))
-            total += PACKING * panels * self.depth * self.width_of_all
+            groups = 1 if self.dot is None else self.dot.size // self.dot.neighbors
+            total += PACKING * panels * self.depth * groups * self.width_of_all
         if self.stages_results:
             total += STAGING * accesses.count(accesses.spatial)
         return total
+
+    def _block_cycles(self) -> float:
+        """Cycles of a step of a block in tile registers: of its products, or until its operands
+        have come from the first cache, or from the next one."""
+        assert self.dot is not None
+        kind = self.dot.kind
+        down, across = -(-kind.rows // MOST_ROWS), kind.columns // COLUMNS
+        lines = kind.columns
+        if kind.rows * self.depth * ROW_BYTES > self.machine.first_cache // 2:
+            lines += kind.rows
+        return max(block_step_cycles(down, across, kind.rows // down), STREAM * lines)
 
     def _waiting(self, total: float) -> float:
         """Cycles in which operands that come from memory are waited for.
@@ -228,7 +266,7 @@ class Plan:
         """
         moving = self.found.moving
         is_reused = len(moving) == 1 and not moving[0].mentions(self.found.row)
-        return is_reused and (free or self.reuse >= LEAST_REUSE)
+        return is_reused and (free or self.uses >= LEAST_REUSE)
 
     def scatters_rows(self) -> bool:
         """Whether each step of the sum reads rows from another place, with no neighbours there.
