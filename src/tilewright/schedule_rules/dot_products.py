@@ -34,8 +34,8 @@ class Kind(NamedTuple):
         rows: number of rows that it multiplies at once.
         columns: number of columns, if the rows are several.
         neighbors: how many steps are side by side in panels, if fewer than `size`.
-        in_tiles: whether operands and sums are in tile registers. Then `rows` and `columns` are
-            those of a block, which `fitted` chooses.
+        in_tiles: whether operands and sums are in tile registers. Then `size` is the maximum, and
+            `fitted` chooses the size of a block.
     """
 
     size: int
@@ -47,14 +47,15 @@ class Kind(NamedTuple):
     neighbors: int = 0
     in_tiles: bool = False
 
-    def fitted(self, rows: int, columns: int) -> Kind:
+    def fitted(self, rows: int, columns: int, steps: int) -> Kind:
         """The kind with the size of a block that takes the least time.
 
-        Tiles are as high as leaves the fewest rows over.
+        Tiles are as high and as wide as leaves the fewest rows and steps over.
 
         Args:
             rows: how many there are altogether.
             columns: likewise.
+            steps: likewise.
         """
         blocks = []
         for down, across in itertools.product((2, 1), repeat=2):
@@ -64,7 +65,9 @@ class Kind(NamedTuple):
             cycles = count * block_step_cycles(down, across, height)
             blocks.append((cycles, down * height, across * COLUMNS))
         _, of_rows, of_columns = min(blocks, key=lambda block: block[0])
-        return self._replace(rows=of_rows, columns=of_columns)
+        size = -(-steps // -(-steps // self.size))
+        size = -(-size // self.neighbors) * self.neighbors
+        return self._replace(size=size, rows=of_rows, columns=of_columns)
 
 
 def block_step_cycles(down: int, across: int, height: int) -> float:
@@ -162,12 +165,14 @@ def find_dot_products(found: Contraction, machine: Machine) -> list[DotProduct]:
         if kind.sums == sums:
             whole = [v for v in steps if found.accesses.extent(v) % kind.size == 0]
             stored = dtypes if kind.dtype is None else (kind.dtype, kind.dtype)
+            step = (whole or steps)[0]
             if kind.in_tiles:
-                rows, columns = (found.accesses.extents[v] for v in (found.row, found.column))
-                if rows is None or columns is None:
+                step = max(steps, key=found.accesses.extent)
+                sizes = [found.accesses.extents[v] for v in (found.row, found.column, step)]
+                if None in sizes:
                     continue
-                kind = kind.fitted(rows, columns)
-            ways.append(DotProduct(kind, (whole or steps)[0], stored))
+                kind = kind.fitted(*sizes)  # type: ignore[arg-type]
+            ways.append(DotProduct(kind, step, stored))
     return ways
 
 

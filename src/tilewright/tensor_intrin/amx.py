@@ -7,8 +7,8 @@ The names are those of an operation and the size of a block::
     amx_store_32x32_i32              D[i, j] = C[i, j]
 
 A block has 16 or 32 columns, and up to 32 rows, an even number if they are more than 16. The steps
-are what a tile has in 64 bytes: 64 of ``i8`` and ``u8``, with sums in ``i32``, and 32 of ``bf16``,
-with sums in ``f32``. In B those steps are side by side which are added at once: four, or two of
+take up to 64 bytes: 4, 8, ... 64 of ``i8`` and ``u8``, with sums in ``i32``, and 2, 4, ... 32 of
+``bf16``, with sums in ``f32``. In B those are side by side which are added at once: four, or two of
 ``bf16``. C is in the scope ``"amx.tmm"``, and a function works on one block at a time.
 
 The implementations are the loops that they stand for, marked by the attribute
@@ -24,14 +24,15 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from tilewright.ir.dtype import DType
 from tilewright.script import tir as T
 from tilewright.tensor_intrin.dot_product import DTYPES
 from tilewright.tir.tensor_intrin import TensorIntrin
-from tilewright.tir.tile_registers import MOST_ROWS, TILE_SCOPE, mark
+from tilewright.tir.tile_registers import MOST_ROWS, ROW_BYTES, TILE_SCOPE, mark
 
 _NAME: Final = re.compile(
     r"amx_(?:(zero|store)_(\d+)x(16|32)_(i32|f32)|"
-    r"(multiply)_(\d+)x(16|32)x(?:(64)_([iu]8)([iu]8)(i32)|(32)_(bf16)(bf16)(f32)))"
+    r"(multiply)_(\d+)x(16|32)x(\d+)_(?:([iu]8)([iu]8)(i32)|(bf16)(bf16)(f32)))"
 )
 
 
@@ -43,6 +44,9 @@ def tile_intrinsic_named(name: str) -> TensorIntrin | None:
     operation, *parts = (part for part in match.groups() if part is not None)
     sizes = [int(part) for part in parts if part.isdecimal()]
     dtypes = [DTYPES[part] for part in parts[len(sizes) :]]
+    steps = sizes[2] * DType(dtypes[0]).itemsize if len(sizes) > 2 else ROW_BYTES
+    if not 0 < steps <= ROW_BYTES or steps % 4:
+        return None
     if not 0 < sizes[0] <= 2 * MOST_ROWS or (sizes[0] > MOST_ROWS and sizes[0] % 2):
         return None
     return {"zero": zero, "multiply": multiply, "store": store}[operation](*sizes, *dtypes)
@@ -104,7 +108,7 @@ def multiply(rows: int, columns: int, steps: int, a: str, b: str, c: str) -> Ten
         with T.block("root"):
             T.reads(C[0:rows, 0:columns], A[0:rows, 0:steps], B[0:groups, 0:columns, 0:size])
             T.writes(C[0:rows, 0:columns])
-            with T.attr(*mark("multiply", rows, columns)):
+            with T.attr(*mark("multiply", rows, columns, 4 * groups)):
                 for i, j, g, p in T.grid(rows, columns, groups, size):
                     C[i, j] = C[i, j] + T.cast(A[i, g * size + p], c) * T.cast(B[g, j, p], c)
 

@@ -3,7 +3,7 @@
 There are eight of them, of up to 16 rows of 64 bytes. A block of results has up to four, two by
 two; two more have rows of the first operand, and two have columns of the second one::
 
-    attr amx_operation = "multiply 32 32"
+    attr amx_operation = "multiply 32 32 64"
         for i, j, g, p in T.grid(32, 32, 16, 4):
             C[i, j] = C[i, j] + T.cast(A[i, g * 4 + p], "int32") * T.cast(B[g, j, p], "int32")
 """
@@ -25,6 +25,9 @@ TILE_SCOPE: Final = "amx.tmm"
 AMX_OPERATION: Final = "amx_operation"
 """The attribute of loops that are instructions on tile registers."""
 
+OPERATIONS: Final = ("zero", "multiply", "store")
+"""What can be done with a block of results."""
+
 TILES: Final = 8
 """Number of tile registers."""
 
@@ -41,7 +44,7 @@ COLUMNS: Final = 16
 """Number of sums in a row."""
 
 INSTRUCTIONS: Final = {
-    "configure": 1,  # the number of rows of tiles of results and of the first operand
+    "configure": 2,  # rows of tiles of results and of the first operand, and bytes of its rows
     "release": 0,
     "zero": 1,  # a tile
     "load": 3,  # a tile, an address, and the bytes between rows
@@ -66,10 +69,12 @@ class Block(NamedTuple):
     Attributes:
         rows: number of its rows.
         columns: number of its columns.
+        steps: bytes of a row of the first operand.
     """
 
     rows: int
     columns: int
+    steps: int = 0
 
     @property
     def down(self) -> int:
@@ -87,21 +92,23 @@ class Block(NamedTuple):
         return self.rows // self.down
 
 
-def configuration(rows: int) -> bytes:
+def configuration(rows: int, steps: int) -> bytes:
     """What is loaded to configure the registers: palette 1, bytes per row and rows of each.
 
     Args:
         rows: of the tiles of results and of the first operand.
+        steps: bytes of a row of the first operand.
     """
-    count = FIRST_COLUMNS
-    heights = [rows] * count + [MOST_ROWS] * (TILES - count) + [0] * (16 - TILES)
-    widths = [ROW_BYTES] * TILES + [0] * (16 - TILES)
+    results, first, second = FIRST_ROWS, FIRST_COLUMNS - FIRST_ROWS, TILES - FIRST_COLUMNS
+    unused = [0] * TILES
+    widths = [ROW_BYTES] * results + [steps] * first + [ROW_BYTES] * second + unused
+    heights = [rows] * (results + first) + [steps // 4] * second + unused
     return struct.pack("<BB14x16H16B", 1, 0, *widths, *heights)
 
 
-def mark(operation: str, rows: int, columns: int) -> tuple[int, str, str]:
-    """What `T.attr` says of the loops of an operation: ``zero``, ``multiply`` or ``store``."""
-    return 0, AMX_OPERATION, f"{operation} {rows} {columns}"
+def mark(operation: str, *block: int) -> tuple[int, str, str]:
+    """What `T.attr` says of the loops of an operation on a block."""
+    return 0, AMX_OPERATION, " ".join([operation, *map(str, block)])
 
 
 def amx_operation_of(stmt: Stmt) -> tuple[str, Block] | None:
@@ -109,5 +116,5 @@ def amx_operation_of(stmt: Stmt) -> tuple[str, Block] | None:
     if not isinstance(stmt, AttrStmt) or stmt.attr_key != AMX_OPERATION:
         return None
     assert isinstance(stmt.value, StringImm)
-    operation, rows, columns = stmt.value.value.split()
-    return operation, Block(int(rows), int(columns))
+    operation, *block = stmt.value.value.split()
+    return operation, Block(*map(int, block))

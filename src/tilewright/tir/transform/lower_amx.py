@@ -7,7 +7,7 @@ Before::                                         After::
         attr amx_operation = "zero 32 32"                amx_zero(0), ... amx_zero(3)
             for i, j in grid(32, 32): C[...] = 0
         for y in range(16):                              for y in range(16):
-            attr amx_operation = "multiply 32 32"            amx_load(4, &A[...], 1024)
+            attr amx_operation = "multiply 32 32 64"          amx_load(4, &A[...], 1024)
                 for i, j, g, p in ...: C[...] = ...          amx_load(6, &B[...], 128)
                                                              amx_multiply("ssd", 0, 4, 6) ...
         attr amx_operation = "store 32 32"               amx_store(0, &D[...], 4096) ...
@@ -46,6 +46,7 @@ from tilewright.tir.tile_registers import (
     COLUMNS,
     FIRST_COLUMNS,
     FIRST_ROWS,
+    OPERATIONS,
     TILE_SCOPE,
     Block,
     amx_operation_of,
@@ -87,12 +88,14 @@ class _Uses(NamedTuple):
     Attributes:
         operations: the names of its operations on tiles.
         rows: the numbers of rows of its tiles.
+        steps: the numbers of bytes of rows of the first operand.
         stays: whether the registers stay as they are while it runs, which another thread's are not,
             nor what another function may use.
     """
 
     operations: frozenset[str]
     rows: frozenset[int]
+    steps: frozenset[int]
     stays: bool
 
     @staticmethod
@@ -113,6 +116,7 @@ class _Uses(NamedTuple):
         return _Uses(
             frozenset(name for name, _ in found),
             frozenset(block.tile_rows for _, block in found),
+            frozenset(block.steps for name, block in found if name == "multiply"),
             not (is_foreign or is_shared),
         )
 
@@ -136,12 +140,13 @@ class _Configuration(Rewriter):
 
     def _around(self, stmt: Stmt) -> Stmt:
         uses = _Uses.of(stmt)
-        if not uses.rows:
+        if not uses.operations:
             return stmt
-        if len(uses.rows) > 1 or not uses.stays or not {"zero", "store"} <= uses.operations:
+        is_whole = len(uses.operations) == len(OPERATIONS)
+        if not (len(uses.rows) == len(uses.steps) == 1 and uses.stays and is_whole):
             return stmt.map_children(self)
-        (rows,) = uses.rows
-        return seq(instruction("configure", rows), stmt, instruction("release"))
+        configured = instruction("configure", *uses.rows, *uses.steps)
+        return seq(configured, stmt, instruction("release"))
 
 
 class _Instructions(Rewriter):

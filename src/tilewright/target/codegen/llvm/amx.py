@@ -26,7 +26,8 @@ def _configure(emitter: FunctionEmitter, call: Call) -> str:
     if "linux" in module.target.triple:
         module.needs_tiles = True
         leave_if_failed(emitter, emitter.value(f"call i32 @{PERMIT_TILES}()"))
-    values = list(map(str, configuration(int(call.args[0]))))  # type: ignore[call-overload]
+    sizes = [int(arg) for arg in call.args]  # type: ignore[call-overload]
+    values = list(map(str, configuration(*sizes)))
     function = module.declare("llvm.x86.ldtilecfg", "void", ("ptr",))
     emitter.effect(f"call void {function}(ptr {module.constant_array('i8', values, len(values))})")
     return ""
