@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Final
 
 from tilewright.ir.dtype import DType
-from tilewright.ir.expr import Var
+from tilewright.ir.expr import IntImm, Var
 from tilewright.schedule_rules.accesses import StridedAccess
-from tilewright.schedule_rules.dot_products import DotProduct, block_step_cycles
+from tilewright.schedule_rules.dot_products import DotProduct, Kind, block_step_cycles, far_rows
 from tilewright.schedule_rules.operands import Contraction
 from tilewright.schedule_rules.tiles import STREAM, Tile, arrival, register_tile, tile_cost
-from tilewright.tir.tile_registers import COLUMNS, MOST_ROWS, ROW_BYTES
+from tilewright.tir.tile_registers import Block
 from tilewright.tir.transform.machine import LINE_BYTES, Machine
 
 ENOUGH_REUSE: Final = 16
@@ -40,6 +41,9 @@ PACKING: Final = 2.0
 
 BLOCK: Final = 128.0
 """Cycles in which the sums of a block in tile registers begin, end and go to memory."""
+
+GROUPING: Final = 0.5
+"""Cycles in which an element of an operand with rows is copied, so that groups are side by side."""
 
 STAGING: Final = 1.0
 """Cycles in which a result is copied that was collected elsewhere."""
@@ -200,7 +204,7 @@ class Plan:
         steps = self.depth * accesses.count(around)
         total = steps * tile_cost(self.tile, self.rows, whole, stream)
         if self.in_tiles:
-            total = self.rows * whole * (steps * self._block_cycles() + BLOCK * accesses.count(around))
+            total = self._cycles_in_tiles(steps, accesses.count(around), constants)
         total += self._waiting(total)
         if self.packed and found.moving[0].buffer.data not in constants:
             panels = accesses.count(var for var in around if found.moving[0].mentions(var))
@@ -210,16 +214,22 @@ class Plan:
             total += STAGING * accesses.count(accesses.spatial)
         return total
 
-    def _block_cycles(self) -> float:
-        """Cycles of a step of a block in tile registers: of its products, or until its operands
-        have come from the first cache, or from the next one."""
+    def _cycles_in_tiles(self, steps: int, products: int, constants: frozenset[Var]) -> float:
+        """Cycles of blocks in tile registers, and of copying the operand with rows if the steps of
+        a group are not side by side in it."""
         assert self.dot is not None
-        kind = self.dot.kind
-        down, across = -(-kind.rows // MOST_ROWS), kind.columns // COLUMNS
-        lines = kind.columns
-        if kind.rows * self.depth * ROW_BYTES > self.machine.first_cache // 2:
-            lines += kind.rows
-        return max(block_step_cycles(down, across, kind.rows // down), STREAM * lines)
+        blocks = self.rows * -(-self.width_of_all // self.lanes)
+        total = blocks * (steps * self._block_cycles(self.dot.kind) + BLOCK * products)
+        (operand,) = self.found.fixed
+        if operand.stride(self.dot.step) != 1 and operand.buffer.data not in constants:
+            total += GROUPING * _elements(operand)
+        return total
+
+    def _block_cycles(self, kind: Kind) -> float:
+        """Cycles of a step of a block in tile registers, for which rows come from the first cache,
+        or from the next one."""
+        is_far = far_rows(self.found.accesses, self.machine)
+        return block_step_cycles(Block(kind.rows, kind.columns), is_far)
 
     def _waiting(self, total: float) -> float:
         """Cycles in which operands that come from memory are waited for.
@@ -234,6 +244,8 @@ class Plan:
         waiting = 0.0
         for load, part in parts:
             size = found.accesses.size(load)
+            if self.in_tiles:  # for which the time of multiplying no longer hides an overestimate
+                size = min(size, _elements(load) * load.buffer.dtype.itemsize)
             if size > self.machine.own_cache // 2:
                 waiting += max(0.0, size / self._bytes_per_cycle(load) - part * total)
         return waiting
@@ -308,3 +320,8 @@ class Plan:
         cores = 1 if self.outer else self.machine.cores
         most = max(1, min(fitting, panels // cores))
         return [n for n in range(1, most + 1) if panels % n == 0]
+
+
+def _elements(access: StridedAccess) -> int:
+    """Number of elements of the buffer of an access; symbolic extents count as one."""
+    return math.prod(n.value for n in access.buffer.shape if isinstance(n, IntImm))

@@ -10,10 +10,11 @@ import numpy as np
 
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Add, Cast, Expr, Mul, Var
-from tilewright.schedule_rules.accesses import StridedAccess
+from tilewright.schedule_rules.accesses import BlockAccesses, StridedAccess
 from tilewright.schedule_rules.operands import Contraction
+from tilewright.schedule_rules.tiles import STREAM
 from tilewright.tir.buffer import BufferLoad
-from tilewright.tir.tile_registers import COLUMNS, MOST_ROWS
+from tilewright.tir.tile_registers import COLUMNS, MOST_ROWS, Block
 from tilewright.tir.transform.analysis.affine import affine, stride_along
 from tilewright.tir.transform.machine import Machine
 
@@ -47,7 +48,7 @@ class Kind(NamedTuple):
     neighbors: int = 0
     in_tiles: bool = False
 
-    def fitted(self, rows: int, columns: int, steps: int) -> Kind:
+    def fitted(self, rows: int, columns: int, steps: int, is_far: bool) -> Kind:
         """The kind with the size of a block that takes the least time.
 
         Tiles are as high and as wide as leaves the fewest rows and steps over.
@@ -56,29 +57,40 @@ class Kind(NamedTuple):
             rows: how many there are altogether.
             columns: likewise.
             steps: likewise.
+            is_far: see `block_step_cycles`.
         """
-        blocks = []
+        blocks = {}
         for down, across in itertools.product((2, 1), repeat=2):
             tiles = -(-rows // (MOST_ROWS * down)) * down
-            height = -(-rows // tiles)
-            count = tiles // down * -(-columns // (across * COLUMNS))
-            cycles = count * block_step_cycles(down, across, height)
-            blocks.append((cycles, down * height, across * COLUMNS))
-        _, of_rows, of_columns = min(blocks, key=lambda block: block[0])
+            block = Block(-(-rows // tiles) * down, across * COLUMNS)
+            count = tiles // down * -(-columns // block.columns)
+            blocks[block] = count * block_step_cycles(block, is_far)
+        best = min(blocks, key=lambda block: blocks[block])
         size = -(-steps // -(-steps // self.size))
         size = -(-size // self.neighbors) * self.neighbors
-        return self._replace(size=size, rows=of_rows, columns=of_columns)
+        return self._replace(size=size, rows=best.rows, columns=best.columns)
 
 
-def block_step_cycles(down: int, across: int, height: int) -> float:
+def block_step_cycles(block: Block, is_far: bool) -> float:
     """Cycles in which the tiles of a block are loaded and multiplied.
 
+    Those with columns come from the second cache: panels are too large for the first one.
+
     Args:
-        down: number of tiles below each other.
-        across: number of tiles side by side.
-        height: number of rows of a tile.
+        block: the block.
+        is_far: whether those with rows come from there, too.
     """
-    return max(float(down * across * height), TILE_LOAD * (down + across))
+    products = float(block.rows * block.across)
+    loads = TILE_LOAD * (block.down + block.across)
+    lines = MOST_ROWS * block.across + (block.rows if is_far else 0)
+    return max(products, loads, STREAM * lines)
+
+
+def far_rows(accesses: BlockAccesses, machine: Machine) -> bool:
+    """Whether the rows of a block do not stay in the first cache for one panel after another."""
+    itemsize = min(load.buffer.dtype.itemsize for load in accesses.loads)
+    depth = accesses.count(accesses.reduction) * itemsize
+    return 2 * MOST_ROWS * depth > machine.first_cache // 2
 
 
 BYTES: Final = Kind(4, None, "int32")
@@ -171,7 +183,8 @@ def find_dot_products(found: Contraction, machine: Machine) -> list[DotProduct]:
                 sizes = [found.accesses.extents[v] for v in (found.row, found.column, step)]
                 if None in sizes:
                     continue
-                kind = kind.fitted(*sizes)  # type: ignore[arg-type]
+                is_far = far_rows(found.accesses, machine)
+                kind = kind.fitted(*sizes, is_far)  # type: ignore[arg-type]
             ways.append(DotProduct(kind, step, stored))
     return ways
 

@@ -136,19 +136,22 @@ def dot_product_dtypes(
             "bf16": ("bfloat16", "bfloat16 matrix"),
         }
         return frozenset(d for feature in known.keys() & features for d in known[feature])
-    if architecture != "x86_64" or vector_bits < 128:
+    if architecture != "x86_64":
         return frozenset()
-    found = {"int16"}
+    found = set()
+    if {"amx-tile", "amx-int8"} <= features:
+        found |= {"int8 tile", "mixed int8 tile"}
+    if {"amx-tile", "amx-bf16"} <= features:
+        found.add("bfloat16 tile")
+    if vector_bits < 128:
+        return frozenset(found)
+    found.add("int16")
     if "avx2" in features:
         found.add("narrow int8")
     if {"avx512vnni", "avx512vl"} <= features or ("avxvnni" in features and vector_bits <= 256):
         found |= {"int8", "mixed int8"}
     if {"avx512bf16", "avx512vl"} <= features:
         found.add("bfloat16")
-    if {"amx-tile", "amx-int8"} <= features:
-        found |= {"int8 tile", "mixed int8 tile"}
-    if {"amx-tile", "amx-bf16"} <= features:
-        found.add("bfloat16 tile")
     return frozenset(found)
 
 

@@ -44,6 +44,7 @@ COLUMNS: Final = 16
 """Number of sums in a row."""
 
 INSTRUCTIONS: Final = {
+    "permit": 0,  # asks the system whether this process may use the registers
     "configure": 2,  # rows of tiles of results and of the first operand, and bytes of its rows
     "release": 0,
     "zero": 1,  # a tile
@@ -51,7 +52,7 @@ INSTRUCTIONS: Final = {
     "multiply": 4,  # the kind of operands, and the tiles of the results and of both operands
     "store": 3,  # as for "load"
 }
-"""The number of arguments of each instruction; ``tir.amx_`` and the name is the operator."""
+"""The number of arguments of each operator; its name is ``tir.amx_`` and this one."""
 
 for _name, _count in INSTRUCTIONS.items():
     _effect = CallEffectKind.UPDATE_STATE
@@ -59,7 +60,7 @@ for _name, _count in INSTRUCTIONS.items():
 
 
 def instruction(name: str, *arguments: object) -> Stmt:
-    """A statement that is one instruction."""
+    """A statement that calls an operator."""
     return Evaluate(Call(VOID, Op.get(f"tir.amx_{name}"), tuple(map(as_expr, arguments))))
 
 

@@ -73,7 +73,9 @@ def lower_amx(func: PrimFunc, dot_products: frozenset[str]) -> PrimFunc:
         return func
     if not any(name.endswith(" tile") for name in dot_products):
         return func.with_body(_Unmarked()(func.body))
-    return func.with_body(_Instructions()(_Configuration()(func.body)))
+    body = _Instructions()(_Configuration()(func.body))
+    assert isinstance(body, Stmt)
+    return func.with_body(seq(instruction("permit"), body))
 
 
 class _Unmarked(StatementRewriter):

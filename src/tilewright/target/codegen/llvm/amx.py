@@ -20,12 +20,18 @@ _TYPES: Final = ("i8", "ptr", "i64")
 """Of a tile, an address, and the bytes between rows."""
 
 
+@emits("tir.amx_permit")
+def _permit(emitter: FunctionEmitter, call: Call) -> str:
+    del call
+    if "linux" in emitter.module.target.triple:
+        emitter.module.needs_tiles = True
+        leave_if_failed(emitter, emitter.value(f"call i32 @{PERMIT_TILES}()"))
+    return ""
+
+
 @emits("tir.amx_configure")
 def _configure(emitter: FunctionEmitter, call: Call) -> str:
     module = emitter.module
-    if "linux" in module.target.triple:
-        module.needs_tiles = True
-        leave_if_failed(emitter, emitter.value(f"call i32 @{PERMIT_TILES}()"))
     sizes = [int(arg) for arg in call.args]  # type: ignore[call-overload]
     values = list(map(str, configuration(*sizes)))
     function = module.declare("llvm.x86.ldtilecfg", "void", ("ptr",))

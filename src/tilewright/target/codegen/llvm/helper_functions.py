@@ -12,7 +12,7 @@ from pathlib import Path
 from string import Template
 from typing import Final, NamedTuple
 
-from tilewright.target.codegen import NO_HOST, NOT_REGISTERED
+from tilewright.target.codegen import AMX_REFUSED, NO_HOST, NOT_REGISTERED
 from tilewright.target.cpu import ARCH_PRCTL, QUOTA_FILE, REQUEST_PERMISSION, TILE_DATA
 from tilewright.target.target import Target
 
@@ -200,12 +200,10 @@ go_on:
 PERMIT_TILES: Final = "tilewright_permit_tiles"
 """``i32 tilewright_permit_tiles()``: 0, or -1 with an error if Linux refuses tile registers."""
 
-_REFUSED: Final = "the system does not let this process use AMX; build for a processor without it"
-
 PERMIT_TILES_TEXT: Final = f"""
 @tilewright.tiles = internal global i32 0, align 4
 @tilewright.tiles.kind = private unnamed_addr constant [13 x i8] c"RuntimeError\\00"
-@tilewright.tiles.text = private unnamed_addr constant [{len(_REFUSED) + 1} x i8] c"{_REFUSED}\\00"
+@tilewright.tiles.text = private unnamed_addr constant [{len(AMX_REFUSED) + 1} x i8] c"{AMX_REFUSED}\\00"
 declare i64 @syscall(i64, ...)
 define internal i32 @{PERMIT_TILES}() noinline nounwind {{
 entry:
