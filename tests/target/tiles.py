@@ -6,6 +6,7 @@ operation on tiles of other sizes, or without a configuration.
 
 import ctypes
 import struct
+import threading
 
 import ml_dtypes
 import numpy as np
@@ -14,29 +15,29 @@ TILES, MOST_ROWS, ROW_BYTES = 8, 16, 64
 
 
 class Tiles:
-    """The registers of a thread.
+    """The registers of all threads.
 
     Attributes:
         errors: what the processor would have refused.
         counts: how often each instruction was executed.
+        threads: the registers of each thread, by its number.
     """
 
     def __init__(self):
-        self.errors, self.counts = [], {}
-        self._release()
+        self.errors, self.counts, self.threads = [], {}, {}
 
     def functions(self):
         """Address and types of the function for each LLVM intrinsic."""
         tile, pointer, size = ctypes.c_int8, ctypes.c_void_p, ctypes.c_int64
         kinds = {
-            "ldtilecfg": (self._configure, pointer),
-            "tilerelease": (self._release,),
-            "tilezero": (self._zero, tile),
-            "tileloadd64": (self._load, tile, pointer, size),
-            "tilestored64": (self._store, tile, pointer, size),
+            "ldtilecfg": (Registers.configure, pointer),
+            "tilerelease": (Registers.release,),
+            "tilezero": (Registers.zero, tile),
+            "tileloadd64": (Registers.load, tile, pointer, size),
+            "tilestored64": (Registers.store, tile, pointer, size),
         }
         for kind in ("bssd", "bsud", "busd", "buud", "bf16ps"):
-            kinds[f"tdp{kind}"] = (self._product(kind), tile, tile, tile)
+            kinds[f"tdp{kind}"] = (product(kind), tile, tile, tile)
         self._kept = {
             name: ctypes.CFUNCTYPE(None, *types)(self._counted(name, function))
             for name, (function, *types) in kinds.items()
@@ -49,55 +50,70 @@ class Tiles:
     def check(self):
         """Raise an error if the processor would have refused an instruction."""
         assert not self.errors, self.errors
-        assert self._rows is None, "the registers are not released"
+        is_released = [registers.tiles is None for registers in self.threads.values()]
+        assert all(is_released), "registers are not released"
 
     def _counted(self, name, function):
         def call(*arguments):
             self.counts[name] = self.counts.get(name, 0) + 1
             try:
-                function(*arguments)
+                thread = threading.get_native_id()
+                function(self.threads.setdefault(thread, Registers()), *arguments)
             except (IndexError, TypeError, ValueError, AssertionError) as error:
                 self.errors.append(f"{name}{arguments}: {error!r}")
 
         return call
 
-    def _configure(self, address):
+
+class Registers:
+    """The registers of a thread.
+
+    Attributes:
+        tiles: rows of bytes; None without a configuration.
+    """
+
+    def __init__(self):
+        self.tiles = None
+
+    def configure(self, address):
         palette, first, *sizes = struct.unpack("<BB14x16H16B", ctypes.string_at(address, 64))
         assert (palette, first) == (1, 0)
-        self._widths, self._rows = sizes[:TILES], sizes[16 : 16 + TILES]
+        widths, rows = sizes[:TILES], sizes[16 : 16 + TILES]
         assert not any(sizes[TILES:16] + sizes[16 + TILES :])
-        assert max(self._widths) <= ROW_BYTES
-        assert max(self._rows) <= MOST_ROWS
+        assert max(widths) <= ROW_BYTES
+        assert max(rows) <= MOST_ROWS
         # A new configuration sets all registers to zero.
-        shapes = zip(self._rows, self._widths, strict=True)
-        self._tiles = [np.zeros(shape, "uint8") for shape in shapes]
+        self.tiles = [np.zeros(shape, "uint8") for shape in zip(rows, widths, strict=True)]
 
-    def _release(self):
-        self._rows = self._widths = self._tiles = None
+    def release(self):
+        self.tiles = None
 
-    def _zero(self, tile):
-        self._tiles[tile][:] = 0
+    def zero(self, tile):
+        self.tiles[tile][:] = 0
 
-    def _load(self, tile, address, stride):
-        for row, values in enumerate(self._tiles[tile]):
+    def load(self, tile, address, stride):
+        for row, values in enumerate(self.tiles[tile]):
             data = ctypes.string_at(address + row * stride, len(values))
             values[:] = np.frombuffer(data, "uint8")
 
-    def _store(self, tile, address, stride):
-        for row, values in enumerate(self._tiles[tile]):
+    def store(self, tile, address, stride):
+        for row, values in enumerate(self.tiles[tile]):
             ctypes.memmove(address + row * stride, values.ctypes.data, len(values))
 
-    def _product(self, kind):
-        multiply = bfloats if kind == "bf16ps" else integers(kind)
 
-        def call(sums, a, b):
-            rows, widths = self._rows, self._widths
-            assert len({sums, a, b}) == 3
-            assert (rows[sums], widths[sums]) == (rows[a], widths[b])
-            assert widths[a] == 4 * rows[b]
-            multiply(*(self._tiles[tile] for tile in (sums, a, b)))
+def product(kind):
+    """The instruction that adds the product of two tiles to a third one."""
+    multiply = bfloats if kind == "bf16ps" else integers(kind)
 
-        return call
+    def call(registers, sums, a, b):
+        assert len({sums, a, b}) == 3
+        operands = [registers.tiles[tile] for tile in (sums, a, b)]
+        (rows, width), (a_rows, a_width), (b_rows, b_width) = (tile.shape for tile in operands)
+        assert (rows, width) == (a_rows, b_width)
+        assert a_width == 4 * b_rows
+        multiply(*operands)
+
+    return call
 
 
 def integers(kind):

@@ -14,7 +14,5 @@ from tilewright.tir.tensor_intrin import TensorIntrin
 def find(name: str) -> TensorIntrin | None:
     """The intrinsic `name`, if there is one."""
     return (
-        dot_product_named(name)
-        or tile_intrinsic_named(name)
-        or tensor_core_intrinsic_named(name)
+        dot_product_named(name) or tile_intrinsic_named(name) or tensor_core_intrinsic_named(name)
     )

@@ -11,8 +11,8 @@ take up to 64 bytes: 4, 8, ... 64 of ``i8`` and ``u8``, with sums in ``i32``, an
 ``bf16``, with sums in ``f32``. In B those are side by side which are added at once: four, or two of
 ``bf16``. C is in the scope ``"amx.tmm"``, and a function works on one block at a time.
 
-The implementations are the loops that they stand for, marked by the attribute
-`AMX_OPERATION`. `transform.lower_amx` makes instructions of them for a processor with such registers; for others
+The implementations are the loops that they stand for, marked by the attribute `AMX_OPERATION`.
+`transform.lower_amx` makes instructions of them for a processor with such registers; for others
 they are loops.
 """
 

@@ -4,7 +4,6 @@ import re
 import subprocess
 from pathlib import Path
 
-import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings

@@ -211,6 +211,7 @@ def bit_cast(source: str, target: str, name: str) -> str:
         "  return bits.result;\n}\n"
     )
 
+
 TILES: Final = f"""\
 #include <immintrin.h>
 #ifdef __linux__

@@ -203,7 +203,8 @@ PERMIT_TILES: Final = "tilewright_permit_tiles"
 PERMIT_TILES_TEXT: Final = f"""
 @tilewright.tiles = internal global i32 0, align 4
 @tilewright.tiles.kind = private unnamed_addr constant [13 x i8] c"RuntimeError\\00"
-@tilewright.tiles.text = private unnamed_addr constant [{len(AMX_REFUSED) + 1} x i8] c"{AMX_REFUSED}\\00"
+@tilewright.tiles.text = private unnamed_addr constant [{len(AMX_REFUSED) + 1} x i8] \
+c"{AMX_REFUSED}\\00"
 declare i64 @syscall(i64, ...)
 define internal i32 @{PERMIT_TILES}() noinline nounwind {{
 entry:
@@ -211,7 +212,8 @@ entry:
   %permitted = icmp ne i32 %known, 0
   br i1 %permitted, label %go_on, label %ask
 ask:
-  %status = call i64 (i64, ...) @syscall(i64 {ARCH_PRCTL}, i64 {REQUEST_PERMISSION}, i64 {TILE_DATA})
+  %status = call i64 (i64, ...) @syscall(i64 {ARCH_PRCTL}, i64 {REQUEST_PERMISSION}, \
+i64 {TILE_DATA})
   %failed = icmp ne i64 %status, 0
   br i1 %failed, label %refused, label %granted
 granted:
