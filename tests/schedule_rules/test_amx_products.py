@@ -22,7 +22,9 @@ from tests.target.llvm.emulation import emulated
 import tilewright as tvm
 from tilewright import te, topi
 from tilewright.target import Target
+from tilewright.tune.candidate import MeasureCandidate
 from tilewright.tune.context import TuneContext
+from tilewright.tune.cost_model.analytical import AnalyticalModel
 
 CPUS = ("sapphirerapids", "emeraldrapids", "graniterapids")
 SPEC = "llvm -mtriple=x86_64-linux-gnu -mcpu=sapphirerapids -cache-sizes=49152,2097152,33554432"
@@ -232,4 +234,8 @@ def test_the_search_knows_tiles():
     func = product(64, 64, 128, "uint8", "int8")
     context = TuneContext(func, target=TARGET, space_generator="post-order-apply")
     sketches = context.generate_design_space()
-    assert any("amx_operation" in sketch.mod.script() for sketch in sketches)
+    are_in_tiles = ["amx_operation" in sketch.mod.script() for sketch in sketches]
+    assert are_in_tiles[0]
+    assert not all(are_in_tiles)
+    scores = AnalyticalModel().predict(context, [MeasureCandidate(s, []) for s in sketches])
+    assert are_in_tiles[int(np.argmax(scores))]
