@@ -230,6 +230,17 @@ def test_each_thread_has_registers_of_its_own():
     assert counts["ldtilecfg"] == counts["tilerelease"] > 1
 
 
+def test_a_system_may_refuse():
+    func = product(64, 64, 128, "uint8", "int8")
+    module = tvm.default_schedule(func, TARGET).mod
+    arrays = [np.ones(s, t) for s, t in (((64, 128), "uint8"), ((128, 64), "int8"))]
+    with emulated(TARGET, permission=-1) as tiles:
+        compiled = tvm.build(module, target=TARGET)
+        with pytest.raises(RuntimeError, match="the system does not let this process use AMX"):
+            compiled(*map(tvm.nd.array, arrays), tvm.nd.empty((64, 64), "int32"))
+    assert not tiles.counts
+
+
 def test_the_search_knows_tiles():
     func = product(64, 64, 128, "uint8", "int8")
     context = TuneContext(func, target=TARGET, space_generator="post-order-apply")

@@ -29,13 +29,18 @@ SUMS = {"sse2.pmadd.wd": 4, "avx2.pmadd.wd": 8, "avx512.pmaddw.d.512": 16, "dot.
 
 
 @contextmanager
-def emulated(target):
-    """Inside, code for `target` can be run; gives the tile registers that it uses."""
+def emulated(target, permission=0):
+    """Inside, code for `target` can be run; gives the tile registers that it uses.
+
+    Args:
+        permission: what the system answers who asks for tile registers.
+    """
     parse, machine_for = compilation.parse, compilation.machine_for
     tiles = Tiles()
     functions = tiles.functions()
 
     def parse_emulated(text, *others):
+        text = PERMISSION.sub(f"add i64 0, {permission}", text)
         return parse(with_functions(text, functions), *others)
 
     with pytest.MonkeyPatch.context() as patch:
@@ -58,7 +63,6 @@ def with_functions(text, tiles):
         line.startswith("declare") and INTRINSIC.search(line)
     )]  # fmt: skip
     text = INTRINSIC.sub(lambda found: f"@{found[1].replace('llvm', 'emulated')}", "\n".join(lines))
-    text = PERMISSION.sub("add i64 0, 0", text)
     return "\n".join([text, *(definition(name, tiles) for name in names)])
 
 

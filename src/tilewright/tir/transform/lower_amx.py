@@ -35,6 +35,7 @@ from tilewright.tir.stmt import (
     Allocate,
     AttrStmt,
     BufferStore,
+    DeclBuffer,
     For,
     SeqStmt,
     Stmt,
@@ -52,7 +53,13 @@ from tilewright.tir.tile_registers import (
     amx_operation_of,
     instruction,
 )
-from tilewright.tir.transform.analysis.affine import affine, difference, stride_along, to_expr
+from tilewright.tir.transform.analysis.affine import (
+    affine,
+    difference,
+    expand,
+    stride_along,
+    to_expr,
+)
 from tilewright.tir.transform.building.statements import StatementRewriter, statements
 
 _FOREIGN = ("tir.call_extern", "tir.tvm_call_packed", "tir.tvm_call_cpacked")
@@ -169,6 +176,10 @@ class _Instructions(Rewriter):
         self._is_used = False
         assert isinstance(body, Stmt)
         return body
+
+    def DeclBuffer(self, stmt: DeclBuffer) -> Stmt:
+        is_block = stmt.buffer.scope() == TILE_SCOPE
+        return self(stmt.body) if is_block else stmt.map_children(self)
 
     def AttrStmt(self, stmt: AttrStmt) -> Stmt:
         found = amx_operation_of(stmt)
@@ -290,7 +301,7 @@ class _Operation:
         """
         (index,), buffer = access.indices, access.buffer
         values = self._at(row, column)
-        start = substitute(index, values)
+        start = expand(substitute(index, values))
         var = self.loops[along].loop_var
         following = substitute(index, {**values, var: values[var] + 1})
         stride = cast("int64", to_expr(difference(following, start), index.dtype))

@@ -34,11 +34,11 @@ def source_of(module):
     return tvm.build(module, target=WRITTEN).get_source()
 
 
-def in_software(source):
-    """`source` with the registers in software, and a system that permits them."""
+def in_software(source, status=0):
+    """`source` with the registers in software, and the answer of the system about permission."""
     assert "#include <immintrin.h>" in source
     source = source.replace("#include <immintrin.h>", f'#include "{HEADER}"')
-    return re.sub(r"syscall\(\d+, \d+, \d+\)", "0", source)
+    return re.sub(r"syscall\(158, 4131, 18\)", str(status), source)
 
 
 @settings(max_examples=12, deadline=None)
@@ -82,3 +82,16 @@ def test_the_compiler_knows_the_instructions(tmp_path):
 def test_without_a_named_processor_the_loops_stay():
     module = planned(product(64, 64, 128, "uint8", "int8"))
     assert "_tile_" not in tvm.build(module, target="c").get_source()
+
+
+def test_a_system_may_refuse(tmp_path):
+    func = product(64, 64, 128, "uint8", "int8")
+    source = in_software(source_of(planned(func)), status=-1)
+    module = compile_source(source, tmp_path, ("-std=c11", "-O1"))
+    x, y, result = (
+        np.ones((64, 128), "uint8"),
+        np.ones((128, 64), "int8"),
+        np.ones((64, 64), "int32"),
+    )
+    with pytest.raises(RuntimeError, match="the system does not let this process use AMX"):
+        module["main"](x, y, result)
