@@ -22,10 +22,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple, NoReturn
 
+from tilewright.arith import Analyzer
 from tilewright.error import LoweringError
 from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import DType
-from tilewright.ir.expr import Add, Call, Cast, Expr, Mul, Var
+from tilewright.ir.expr import Add, Call, Cast, Expr, Mul, Var, is_const_int
 from tilewright.ir.module import GlobalVar
 from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.tir.buffer import BufferLoad, storage_scope
@@ -53,13 +54,7 @@ from tilewright.tir.tile_registers import (
     amx_operation_of,
     instruction,
 )
-from tilewright.tir.transform.analysis.affine import (
-    affine,
-    difference,
-    expand,
-    stride_along,
-    to_expr,
-)
+from tilewright.tir.transform.analysis.affine import affine, stride_along
 from tilewright.tir.transform.building.statements import StatementRewriter, statements
 
 _FOREIGN = ("tir.call_extern", "tir.tvm_call_packed", "tir.tvm_call_cpacked")
@@ -208,6 +203,7 @@ class _Operation:
 
     def __init__(self, name: str, block: Block, body: Stmt) -> None:
         self.name, self.block = name, block
+        self._analyzer = Analyzer()
         self.loops: list[For] = []
         while isinstance(body, For):
             self.loops.append(body)
@@ -267,8 +263,8 @@ class _Operation:
         """Refuse what is not the whole block of results."""
         if not isinstance(access, (BufferLoad, BufferStore)):
             self._refuse(f"{access} is no block of results")
-        start = affine(substitute(access.indices[0], self._at(0, 0)))
-        if access.buffer.scope() != TILE_SCOPE or start.terms or start.constant:
+        start = self._analyzer.simplify(substitute(access.indices[0], self._at(0, 0)))
+        if access.buffer.scope() != TILE_SCOPE or not is_const_int(start, 0):
             self._refuse(f"{access.buffer.name} has another place than the registers")
         self._require_strides(access, {0: self.block.columns, 1: 1})
 
@@ -299,13 +295,13 @@ class _Operation:
             row: of the block, where the tile begins.
             column: likewise.
         """
-        (index,), buffer = access.indices, access.buffer
+        (index,), buffer, simplify = access.indices, access.buffer, self._analyzer.simplify
         values = self._at(row, column)
-        start = expand(substitute(index, values))
+        start = substitute(index, values)
         var = self.loops[along].loop_var
         following = substitute(index, {**values, var: values[var] + 1})
-        stride = cast("int64", to_expr(difference(following, start), index.dtype))
-        return address_of(buffer.vload((start,))), stride * buffer.dtype.itemsize
+        stride = simplify(cast("int64", following - start) * buffer.dtype.itemsize)
+        return address_of(buffer.vload((simplify(start),))), stride
 
     def _refuse(self, why: str) -> NoReturn:
         raise LoweringError(f"{self.name} {self.block.rows} x {self.block.columns}: {why}")
