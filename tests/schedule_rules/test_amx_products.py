@@ -20,7 +20,7 @@ from tests.schedule_rules.test_dot_products import (
 from tests.target.llvm.emulation import emulated
 
 import tilewright as tvm
-from tilewright import te, topi
+from tilewright import relax, te, topi
 from tilewright.target import Target
 from tilewright.tune.candidate import MeasureCandidate
 from tilewright.tune.context import TuneContext
@@ -228,6 +228,26 @@ def test_each_thread_has_registers_of_its_own():
     got, counts = run(func, [x, y], (96, 128), target)
     np.testing.assert_array_equal(got, exact(x, y))
     assert counts["ldtilecfg"] == counts["tilerelease"] > 1
+
+
+@pytest.mark.parametrize("shape", [(64, 64), (1, 50, 64)])
+def test_a_model_of_bfloat16(shape):
+    """Its constants are packed when it is compiled."""
+    rng = np.random.default_rng(0)
+    w, x = (numbers(rng, s, "bfloat16") for s in ((64, 96), shape))
+    builder = relax.BlockBuilder()
+    p = relax.Var("x", relax.TensorStructInfo(shape, "bfloat16"))
+    with builder.function("main", [p]):
+        with builder.dataflow():
+            product = builder.emit(relax.op.matmul(p, relax.const(w, "bfloat16")))
+            result = builder.emit_output(relax.op.nn.relu(product))
+        builder.emit_func_output(result)
+    with emulated(TARGET) as tiles:
+        machine = relax.VirtualMachine(relax.build(builder.get(), target=TARGET), tvm.cpu())
+        got = machine["main"](tvm.nd.array(x)).numpy().astype("float64")
+    want = np.maximum(x.astype("float64") @ w.astype("float64"), 0)
+    np.testing.assert_allclose(got, want, rtol=2**-8, atol=1e-3)
+    assert tiles.counts["tdpbf16ps"] > 0
 
 
 def test_a_system_may_refuse():
