@@ -2,15 +2,17 @@
 
 import json
 import pickle
+import platform
 import re
 import threading
 
+import llvmlite.binding
 import pytest
 
 import tilewright as tvm
 from tilewright import te
 from tilewright.error import TargetError
-from tilewright.target import Target, create
+from tilewright.target import Target, cpu, create
 from tilewright.target.cpu import Host
 from tilewright.tir.transform.machine import Machine
 
@@ -235,3 +237,20 @@ def test_what_was_given_about_the_machine():
     assert (target.mcpu, target.mattr, target.model) == ("skylake", ["+avx2", "+fma"], "unknown")
     assert Target("nvidia/geforce-rtx-3070").arch == "sm_86"
     assert (Target("c").mcpu, Target("c").mattr, Target("c").arch) == ("", [], "")
+
+
+@pytest.mark.parametrize("permitted", [False, True])
+def test_tile_registers_count_if_the_process_may_use_them(permitted, monkeypatch):
+    features = {"avx512f": True, "amx-tile": True, "amx-int8": True, "amx-bf16": True}
+    monkeypatch.setattr(llvmlite.binding, "get_host_cpu_features", lambda: features)
+    monkeypatch.setattr(cpu, "may_use_tiles", lambda: permitted)
+    found = cpu.host.__wrapped__()
+    assert ("amx-tile" in found.features) is permitted
+    assert ("amx-tile" in found.missing) is not permitted
+    assert "avx512f" in found.features
+
+
+def test_a_process_may_use_tile_registers_if_the_processor_has_them():
+    asked = cpu.may_use_tiles()
+    if platform.system() == "Linux" and not llvmlite.binding.get_host_cpu_features()["amx-tile"]:
+        assert not asked

@@ -201,14 +201,15 @@ def legalization(target: Target | Machine) -> Sequential:
 
 @lru_cache(maxsize=16)
 def _legalization(machine: Machine, vectorizes: bool) -> Sequential:
-    passes = _for_vectors(machine, vectorizes) if machine.vector_bits else _without_vectors()
+    passes = _for_vectors(machine, vectorizes) if machine.vector_bits else _without_vectors(machine)
     return Sequential(passes, name="legalize")
 
 
-def _without_vectors() -> list[Pass]:
+def _without_vectors(machine: Machine) -> list[Pass]:
     """Scalar loops, which a compiler of another language takes further."""
     return [
         tir.InlineLets(),  # an index reads best in one piece
+        tir.LowerAmx(machine),  # the loops are as the schedule has them
         tir.LowerIntrin(),  # what is short for arithmetic
         tir.ScalarizeVectors(),  # what a program itself says with vectors
     ]
@@ -238,6 +239,7 @@ def _for_kernels(kind: str, vectorizes: bool) -> list[Pass]:
 def _for_vectors(machine: Machine, vectorizes: bool) -> list[Pass]:
     return [
         tir.InlineLets(),  # indices are whole sums again, which the rest takes apart
+        tir.LowerAmx(machine),  # the loops are as the schedule has them
         tir.LoopPartition(),  # before VectorizeLoop, so that full tiles need no masks
         tir.HoistIfThenElse(),  # what LoopPartition has left of the conditions
         tir.VectorizeLoop(vectorizes, machine),  # what the schedule asks for

@@ -161,13 +161,25 @@ def _dot_product_plans(
             plan = Plan(
                 form, (form.column,), machine, outer, packed=True, transposed=transposed, dot=dot
             )
-            if plan.multiplies_matrices and (transposed or not _has_matrices_of_rows(plan)):
+            if plan.multiplies_matrices and not _has_matrices_of_rows(plan):
+                continue
+            if plan.multiplies_matrices and transposed and not plan.in_tiles:
                 continue
             free = form.moving[0].buffer.data in constants
-            is_worth_packing = free or plan.reuse >= ENOUGH_REUSE
+            is_worth_packing = free or plan.uses >= ENOUGH_REUSE
             if plan.may_pack(free) and is_worth_packing and plan.width_of_all >= plan.lanes:
                 plans.append(plan)
-    return plans
+    return _in_order(plans, constants)
+
+
+def _in_order(plans: Sequence[Plan], constants: frozenset[Var]) -> list[Plan]:
+    """The plans with those in tile registers first, if they take less time than the best of the
+    others, or else last."""
+    in_tiles = sorted((p for p in plans if p.in_tiles), key=lambda plan: plan.cycles(constants))
+    others = [plan for plan in plans if not plan.in_tiles]
+    if in_tiles and others and in_tiles[0].cycles(constants) >= others[0].cycles(constants):
+        return [*others, *in_tiles]
+    return [*in_tiles, *others]
 
 
 def _has_matrices_of_rows(plan: Plan) -> bool:

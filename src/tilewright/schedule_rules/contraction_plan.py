@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Final
 
 from tilewright.ir.dtype import DType
-from tilewright.ir.expr import Var
+from tilewright.ir.expr import IntImm, Var
 from tilewright.schedule_rules.accesses import StridedAccess
-from tilewright.schedule_rules.dot_products import DotProduct
+from tilewright.schedule_rules.dot_products import DotProduct, Kind, block_step_cycles, far_rows
 from tilewright.schedule_rules.operands import MANY_ROWS, Contraction
 from tilewright.schedule_rules.tiles import STREAM, Tile, arrival, register_tile, tile_cost
+from tilewright.tir.tile_registers import Block
 from tilewright.tir.transform.machine import LINE_BYTES, Machine
 
 ENOUGH_REUSE: Final = 16
@@ -42,6 +44,12 @@ FAR_BYTES: Final = 2.0
 
 PACKING: Final = 2.0
 """Cycles in which an element is copied into a panel."""
+
+BLOCK: Final = 128.0
+"""Cycles in which the sums of a block in tile registers begin, end and go to memory."""
+
+GROUPING: Final = 0.5
+"""Cycles in which an element of an operand with rows is copied, so that groups are side by side."""
 
 STAGING: Final = 1.0
 """Cycles in which a result is copied that was collected elsewhere."""
@@ -86,8 +94,8 @@ class Plan:
         self.lanes = machine.lanes(a.stores[0].buffer.dtype)
         self.depth = a.count(a.reduction)
         if dot is not None:
-            self.depth = -(-self.depth // dot.size)
-            self.lanes = dot.kind.rows if self.multiplies_matrices else self.lanes
+            self.depth = self._depth_in_groups(dot)
+            self.lanes = dot.kind.columns if self.multiplies_matrices else self.lanes
         self.width_of_all = a.count(columns)
         self.rows = -(-found.row_count() // (1 if dot is None else dot.kind.rows))
         self.reuse = self.rows * a.count(
@@ -115,7 +123,23 @@ class Plan:
     def stages_results(self) -> bool:
         """Whether the results of a tile are collected in memory of its own."""
         several = self.packed and len(self.columns) > 1
-        return self.transposed or several or self.multiplies_matrices
+        return self.transposed or several or (self.multiplies_matrices and not self.in_tiles)
+
+    @property
+    def in_tiles(self) -> bool:
+        """Whether results are in tile registers, and go to memory block by block."""
+        return self.dot is not None and self.dot.kind.in_tiles
+
+    @property
+    def uses(self) -> int:
+        """For how many rows an element of the operand with columns is used."""
+        return self.reuse * (self.dot.kind.rows if self.dot is not None and self.in_tiles else 1)
+
+    def _depth_in_groups(self, dot: DotProduct) -> int:
+        if not dot.kind.in_tiles:
+            return -(-self.depth // dot.size)
+        extent = self.found.accesses.extent(dot.step)
+        return self.depth // extent * -(-extent // dot.size)
 
     def _converted(self) -> list[StridedAccess]:
         """The operands that are converted to the type of the sums before they are multiplied.
@@ -160,6 +184,8 @@ class Plan:
         reduction = self.found.accesses.reduction
         if not (self.packed or self.is_narrow()) or self.reuse <= self.tile.rows:
             return None
+        if self.in_tiles:  # of one block at a time, until its sums are whole
+            return None
         extent = self.steps_of(reduction[0])
         if extent is None or self._panel_bytes() <= self.machine.own_cache // 2:
             return None
@@ -189,6 +215,8 @@ class Plan:
         return self.depth * self.width * self.itemsize
 
     def _tile(self, *, streams: bool) -> Tile:
+        if self.in_tiles:
+            return Tile(1, 1)
         itemsize = self.found.accesses.stores[0].buffer.dtype.itemsize
         # Sums of integers become bytes, and many machines have no masks for vectors of these.
         are_lanes = self.transposed and self.dot is not None
@@ -218,13 +246,33 @@ class Plan:
         whole = -(-self.width_of_all // self.lanes)
         steps = self.depth * accesses.count(around)
         total = steps * tile_cost(self.tile, self.rows, whole, stream)
+        if self.in_tiles:
+            total = self._cycles_in_tiles(steps, accesses.count(around), constants)
         total += self._waiting(total)
         if self.packed and found.moving[0].buffer.data not in constants:
             panels = accesses.count(var for var in around if found.moving[0].mentions(var))
-            total += PACKING * panels * self.depth * self.width_of_all
+            groups = 1 if self.dot is None else self.dot.size // self.dot.neighbors
+            total += PACKING * panels * self.depth * groups * self.width_of_all
         if self.stages_results:
             total += STAGING * accesses.count(accesses.spatial)
         return total
+
+    def _cycles_in_tiles(self, steps: int, products: int, constants: frozenset[Var]) -> float:
+        """Cycles of blocks in tile registers, and of copying the operand with rows if the steps of
+        a group are not side by side in it."""
+        assert self.dot is not None
+        blocks = self.rows * -(-self.width_of_all // self.lanes)
+        total = blocks * (steps * self._block_cycles(self.dot.kind) + BLOCK * products)
+        (operand,) = self.found.fixed
+        if operand.stride(self.dot.step) != 1 and operand.buffer.data not in constants:
+            total += GROUPING * _elements(operand)
+        return total
+
+    def _block_cycles(self, kind: Kind) -> float:
+        """Cycles of a step of a block in tile registers, for which rows come from the first cache,
+        or from the next one."""
+        is_far = far_rows(self.found.accesses, self.machine)
+        return block_step_cycles(Block(kind.rows, kind.columns), is_far)
 
     def _waiting(self, total: float) -> float:
         """Cycles in which operands that come from memory are waited for.
@@ -239,6 +287,8 @@ class Plan:
         waiting = 0.0
         for load, part in parts:
             size = found.accesses.size(load)
+            if self.in_tiles:  # for which the time of multiplying no longer hides an overestimate
+                size = min(size, _elements(load) * load.buffer.dtype.itemsize)
             if size > self.machine.own_cache // 2:
                 waiting += max(0.0, size / self._bytes_per_cycle(load) - part * total)
         return waiting
@@ -280,7 +330,7 @@ class Plan:
         """
         moving = self.found.moving
         is_reused = len(moving) == 1 and not moving[0].mentions(self.found.row)
-        return is_reused and (free or self.reuse >= LEAST_REUSE)
+        return is_reused and (free or self.uses >= LEAST_REUSE)
 
     def scatters_rows(self) -> bool:
         """Whether each step of the sum reads rows from another place, with no neighbours there.
@@ -325,3 +375,8 @@ class Plan:
         cores = 1 if self.outer else self.machine.cores
         most = max(1, min(fitting, panels // cores))
         return [n for n in range(1, most + 1) if panels % n == 0]
+
+
+def _elements(access: StridedAccess) -> int:
+    """Number of elements of the buffer of an access; symbolic extents count as one."""
+    return math.prod(n.value for n in access.buffer.shape if isinstance(n, IntImm))

@@ -43,6 +43,7 @@ from tilewright.schedule_rules.tiles import (
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
+from tilewright.tir.tile_registers import COLUMNS, TILE_SCOPE
 from tilewright.tir.transform.insert_prefetches import SOFTWARE_PREFETCH
 
 MOST_UNROLLED: Final = 128
@@ -74,9 +75,13 @@ def tile_contraction(plan: Plan, epilogue: Sequence[BlockRV], sch: Schedule, nes
     Args:
         epilogue: element-wise blocks that read the result, for each tile of it.
     """
-    tile = choose_tile(
-        sch, plan.tile, plan.rows, plan.width_of_all, plan.lanes, plan.machine, plan.other_registers
-    )
+    if plan.in_tiles:
+        tile = RegisterTile(1, 1, plan.lanes)
+    else:
+        tile = choose_tile(
+            sch, plan.tile, plan.rows, plan.width_of_all, plan.lanes, plan.machine,
+            plan.other_registers,
+        )  # fmt: skip
     _Steps(plan, sch, nest, tile).apply(epilogue)
 
 
@@ -95,6 +100,13 @@ class _Steps:
         return self.nest.block
 
     @property
+    def _vectors(self) -> RegisterTile:
+        """The tile in vectors: a block in tile registers is in vectors where it is in memory."""
+        if not self.plan.in_tiles:
+            return self.tile
+        return RegisterTile(1, self.tile.lanes // COLUMNS, COLUMNS)
+
+    @property
     def _iterators(self) -> list[Var]:
         return [item.var for item in self.plan.found.accesses.block.iter_vars]
 
@@ -110,14 +122,17 @@ class _Steps:
             epilogue = prepare_operands(sch, self.block, plan, epilogue)
         if plan.stages_results:
             epilogue = self._stage_results(epilogue)
+        if plan.in_tiles:
+            epilogue = [sch.cache_write(self.block, 0, TILE_SCOPE), *epilogue]
         if plan.packs_rows:
             self._pack_rows()
         left = self._convert_unpacked()
         loops = self.nest.loops if plan.dot is None else self.nest.again(sch).loops
         group: list[LoopRV] = []
         if plan.dot is not None:
-            loops[plan.dot.step], part = sch.split(loops[plan.dot.step], [None, plan.dot.size])
-            group.append(part)
+            sizes = [plan.dot.size // plan.dot.neighbors, plan.dot.neighbors]
+            factors = [None, *(sizes if plan.in_tiles else sizes[1:])]
+            loops[plan.dot.step], *group = sch.split(loops[plan.dot.step], factors)
         column = self._column(loops)
         outer = [v for v in without(f.outer, *plan.columns) if v in loops]
         needed = [loops[v] for v in outer if any(load.mentions(v) for load in f.moving)]
@@ -174,7 +189,10 @@ class _Steps:
         else:
             init = sch.decompose_reduction(self.block, [*blocks, *steps][0])
             of_vector = sch.get_loops(init)[-2 if plan.multiplies_matrices else -1 :]
-            sch.vectorize(sch.fuse(*of_vector))
+            if plan.in_tiles:
+                sch.tensorize(of_vector[0], plan.dot.tile_intrinsic("zero"))
+            else:
+                sch.vectorize(sch.fuse(*of_vector))
             sch.tensorize(lane, plan.dot.intrinsic(self.tile.lanes))
         if plan.outer == 0:
             parallelize(sch, first or [*then, block_row], plan.machine)
@@ -202,7 +220,7 @@ class _Steps:
             The loops that are left, and the number of steps of the innermost one that each of its
             iterations takes.
         """
-        of_step = count = self.plan.tile.rows * self.plan.tile.vectors
+        of_step = count = 4 if self.plan.in_tiles else self.plan.tile.rows * self.plan.tile.vectors
         extents = [extent_of(self.sch, loop) for loop in depth]
         steps = [n for n, extent in enumerate(extents) if extent != 1]  # others are no loops
         least = 0 if not least else steps[0] + 1 if steps else len(depth)
@@ -308,6 +326,8 @@ class _Steps:
         plan, accesses = self.plan, self.plan.found.accesses
         if not steps or not self._fetches_panels() or self._reads_panels_once():
             return
+        if plan.in_tiles:  # tiles are many lines in order, for which hardware asks ahead
+            return
         if self._streams_panels():
             self.sch.annotate(
                 columns, SOFTWARE_PREFETCH, {panels.name: choose(self.sch, (0, 1), 1)}
@@ -348,9 +368,11 @@ class _Steps:
             sizes = [dot.size if iterators[n] is dot.step else 1 for n in inner]
             steps = [values[n] // size for n, size in zip(inner, sizes, strict=True)]
             (grouped,) = positions_of([dot.step], iterators)
+            step, part = values[grouped] % dot.size, values[grouped] % dot.neighbors
             vector, lane = flat // self.tile.lanes, flat % self.tile.lanes
-            place = (vector % vectors, lane, values[grouped] % dot.size)
-            return (vector // vectors, *steps, *place)
+            if plan.in_tiles:
+                return (vector, *steps, step // dot.neighbors, lane, part)
+            return (vector // vectors, *steps, vector % vectors, lane, part)
 
         index_map = IndexMap.from_func(layout, len(iterators))
         name = current_access(sch, self.block, plan, operand).buffer.name
@@ -367,7 +389,7 @@ class _Steps:
         if dot is not None:
             (grouped,) = positions_of([dot.step], iterators)
             column, step = used.index(columns[-1]), used.index(grouped)
-            copy_groups(sch, copy, column, step, around, self.tile, dot.size)
+            copy_groups(sch, copy, column, step, around, self._vectors, dot.neighbors)
         elif not copy_squares(sch, copy, used.index(columns[-1]), around, self.tile):
             self._vectorize(copy, around)
         return block_of(sch, copy).writes[0].buffer
@@ -457,13 +479,15 @@ class _Steps:
         Returns:
             What reads the tile: the block that copies it, or the only consumer in its place.
         """
-        plan, sch, lanes = self.plan, self.sch, self.tile.lanes
+        plan, sch, lanes = self.plan, self.sch, self._vectors.lanes
         kept = [*without(plan.found.outer, *plan.columns), plan.found.row]
         positions = positions_of(kept, self._iterators)
 
         def layout(*values: Expr) -> tuple[Any, ...]:
             flat = self._flat_column(values)
             *outer, row = (values[n] for n in positions)
+            if plan.in_tiles:
+                return (*outer, row, flat)
             if not plan.multiplies_matrices:
                 return (*outer, row, flat // lanes, flat % lanes)
             return (*outer, row // lanes, flat // lanes, row % lanes, flat % lanes)
@@ -488,7 +512,13 @@ class _Steps:
             for consumer in epilogue:
                 apply_rule(vectorize_elements, sch, consumer, plan.machine, plan.outer)
             return False
-        if epilogue:
+        if plan.in_tiles:
+            assert plan.dot is not None
+            assert place is not None
+            store, *epilogue = epilogue
+            sch.reverse_compute_at(store, place)
+            sch.tensorize(sch.get_loops(store)[-2], plan.dot.tile_intrinsic("store"))
+        elif epilogue:
             self._separate_rows()
         for consumer in epilogue:
             at = place if place is not None and _is_legal(sch, consumer, place) else None
@@ -511,7 +541,7 @@ class _Steps:
     def _write(self, consumer: BlockRV, place: LoopRV | None) -> None:
         """Let what reads the results of a tile run in vectors."""
         tile = self.plan.tile
-        if self.plan.multiplies_matrices:
+        if self.plan.multiplies_matrices and not self.plan.in_tiles:
             self._write_matrices(consumer, place)
         elif not self.plan.transposed:
             around = max(self.plan.outer, loops_around(self.sch, consumer, place))
@@ -533,7 +563,7 @@ class _Steps:
 
     def _transpose(self, consumer: BlockRV, place: LoopRV) -> None:
         """Transpose squares of the results in registers."""
-        sch, lanes = self.sch, self.plan.lanes
+        sch, lanes = self.sch, self._vectors.lanes
         accesses = accesses_of(block_of(sch, consumer))
         loops = loops_by_iterator(sch, consumer, loops_around(sch, consumer, place))
         inside = [var for var in accesses.spatial if var in loops]
@@ -551,7 +581,10 @@ class _Steps:
 
     def _vectorize(self, block: BlockRV, around: int) -> None:
         """Let a block run in vectors along the columns, inside of the loops `around` it."""
-        vectorize_tile(self.sch, block, around, self.plan.tile.vectors, self.plan.lanes)
+        if self.plan.in_tiles:
+            vectorize_tile(self.sch, block, around, self._vectors.vectors, self._vectors.lanes)
+        else:
+            vectorize_tile(self.sch, block, around, self.plan.tile.vectors, self.plan.lanes)
 
 
 def _is_legal(sch: Schedule, consumer: BlockRV, place: LoopRV) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from tilewright.ir.expr import Var
 from tilewright.schedule_rules.accesses import StridedAccess, accesses_of
@@ -13,6 +14,10 @@ from tilewright.schedule_rules.elementwise import vectorize_elements
 from tilewright.schedule_rules.nest import DoesNotFitError, attempt, block_of
 from tilewright.schedule_rules.structures import apply_rule
 from tilewright.tir.schedule import BlockRV, Schedule
+
+FEW_PARTS: Final = 8
+"""Elements of a group up to which vectors of them are interleaved; more are transposed, in squares
+that stay in registers."""
 
 
 def prepare_operands(
@@ -107,6 +112,16 @@ def _interleave(sch: Schedule, copy: BlockRV, axis: int, size: int) -> None:
     loops = sch.get_loops(copy)[-rank:]
     group, part = sch.split(loops[axis], [None, size])
     *others, along = [loop for n, loop in enumerate(loops) if n != axis]
-    sch.reorder(*others[:axis], group, *others[axis:], part, along)
-    sch.unroll(part)
-    sch.vectorize(sch.split(along, [None, 16])[1])
+    around = [*others[:axis], group, *others[axis:]]
+    if size <= FEW_PARTS:
+        pieces, lane = sch.split(along, [None, 16])
+        sch.reorder(*around, pieces, part, lane)
+        sch.unroll(part)
+        sch.vectorize(lane)
+        return
+    square = math.gcd(size, 16)
+    parts, part = sch.split(part, [None, square])
+    pieces, row = sch.split(along, [None, square])
+    sch.reorder(*around, pieces, parts, row, part)
+    sch.unroll(row)
+    sch.vectorize(part)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -9,9 +10,11 @@ import numpy as np
 
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Add, Cast, Expr, Mul, Var
-from tilewright.schedule_rules.accesses import StridedAccess
+from tilewright.schedule_rules.accesses import BlockAccesses, StridedAccess
 from tilewright.schedule_rules.operands import Contraction
+from tilewright.schedule_rules.tiles import STREAM
 from tilewright.tir.buffer import BufferLoad
+from tilewright.tir.tile_registers import COLUMNS, MOST_ROWS, Block
 from tilewright.tir.transform.analysis.affine import affine, stride_along
 from tilewright.tir.transform.machine import Machine
 
@@ -29,7 +32,11 @@ class Kind(NamedTuple):
         registers: number of registers that a step takes beside the sums and the operand with
             columns: for an element of a row, for products that another instruction adds to the
             sums, and for constants.
-        rows: number of rows that it multiplies at once, with as many columns if these are several.
+        rows: number of rows that it multiplies at once.
+        columns: number of columns, if the rows are several.
+        neighbors: how many steps are side by side in panels, if fewer than `size`.
+        in_tiles: whether operands and sums are in tile registers. Then `size` is the maximum, and
+            `fitted` chooses the size of a block.
     """
 
     size: int
@@ -37,16 +44,72 @@ class Kind(NamedTuple):
     sums: str
     registers: int = 1
     rows: int = 1
+    columns: int = 1
+    neighbors: int = 0
+    in_tiles: bool = False
+
+    def fitted(self, rows: int, columns: int, steps: int, is_far: bool) -> Kind:
+        """The kind with the size of a block that takes the least time.
+
+        Tiles are as high and as wide as leaves the fewest rows and steps over.
+
+        Args:
+            rows: how many there are altogether.
+            columns: likewise.
+            steps: likewise.
+            is_far: see `block_step_cycles`.
+        """
+        blocks = {}
+        for down, across in itertools.product((2, 1), repeat=2):
+            tiles = -(-rows // (MOST_ROWS * down)) * down
+            block = Block(-(-rows // tiles) * down, across * COLUMNS)
+            count = tiles // down * -(-columns // block.columns)
+            blocks[block] = count * block_step_cycles(block, is_far)
+        best = min(blocks, key=lambda block: blocks[block])
+        size = -(-steps // -(-steps // self.size))
+        size = -(-size // self.neighbors) * self.neighbors
+        return self._replace(size=size, rows=best.rows, columns=best.columns)
+
+
+def block_step_cycles(block: Block, is_far: bool) -> float:
+    """Cycles in which the tiles of a block are loaded and multiplied.
+
+    Those with columns come from the second cache: panels are too large for the first one.
+
+    Args:
+        block: the block.
+        is_far: whether those with rows come from there, too.
+    """
+    products = float(block.rows * block.across)
+    loads = TILE_LOAD * (block.down + block.across)
+    lines = MOST_ROWS * block.across + (block.rows if is_far else 0)
+    return max(products, loads, STREAM * lines)
+
+
+def far_rows(accesses: BlockAccesses, machine: Machine) -> bool:
+    """Whether the rows of a block do not stay in the first cache for one panel after another."""
+    itemsize = min(load.buffer.dtype.itemsize for load in accesses.loads)
+    depth = accesses.count(accesses.reduction) * itemsize
+    return 2 * MOST_ROWS * depth > machine.first_cache // 2
 
 
 BYTES: Final = Kind(4, None, "int32")
 NARROW: Final = Kind(4, None, "int32", registers=3)
 WORDS: Final = Kind(2, "int16", "int32", registers=2)
 BFLOATS: Final = Kind(2, None, "float32")
-BYTE_MATRICES: Final = Kind(8, None, "int32", rows=2)
-BFLOAT_MATRICES: Final = Kind(4, None, "float32", rows=2)
+BYTE_MATRICES: Final = Kind(8, None, "int32", rows=2, columns=2)
+BFLOAT_MATRICES: Final = Kind(4, None, "float32", rows=2, columns=2)
+BYTE_TILES: Final = Kind(64, None, "int32", neighbors=4, in_tiles=True)
+BFLOAT_TILES: Final = Kind(32, None, "float32", neighbors=2, in_tiles=True)
 
-SHORT: Final = {"int8": "i8", "uint8": "u8", "int16": "i16", "bfloat16": "bf16"}
+TILE_LOAD: Final = 8.0
+"""Cycles in which a tile is loaded from the first cache; a product of tiles takes one for each row
+of the first."""
+
+SHORT: Final = {
+    "int8": "i8", "uint8": "u8", "int16": "i16", "bfloat16": "bf16",
+    "int32": "i32", "float32": "f32",
+}  # fmt: skip
 """What the names of intrinsics call dtypes."""
 
 
@@ -69,14 +132,27 @@ class DotProduct:
         """Number of steps of a group."""
         return self.kind.size
 
+    @property
+    def neighbors(self) -> int:
+        """How many of them are side by side in panels."""
+        return self.kind.neighbors or self.kind.size
+
     def intrinsic(self, lanes: int) -> str:
         """The name of the tensor intrinsic for `lanes` sums."""
         a, b = (SHORT[dtype] for dtype in self.dtypes)
         if self.kind is NARROW:
             a, b = ("i7" if name == "i8" else name for name in (a, b))
-        sums = "f32" if self.kind.sums == "float32" else "i32"
+        sums = SHORT[self.kind.sums]
+        if self.kind.in_tiles:
+            return f"amx_multiply_{self.kind.rows}x{lanes}x{self.size}_{a}{b}{sums}"
         form = f"dot_{lanes}" if self.kind.rows == 1 else f"mmla_{self.kind.rows}x{lanes}"
         return f"{form}x{self.size}_{a}{b}{sums}"
+
+    def tile_intrinsic(self, operation: str) -> str:
+        """The name of the tensor intrinsic for an operation on a block of sums in tile registers,
+        ``"zero"`` or ``"store"``."""
+        kind = self.kind
+        return f"amx_{operation}_{kind.rows}x{kind.columns}_{SHORT[kind.sums]}"
 
 
 def find_dot_products(found: Contraction, machine: Machine) -> list[DotProduct]:
@@ -101,7 +177,15 @@ def find_dot_products(found: Contraction, machine: Machine) -> list[DotProduct]:
         if kind.sums == sums:
             whole = [v for v in steps if found.accesses.extent(v) % kind.size == 0]
             stored = dtypes if kind.dtype is None else (kind.dtype, kind.dtype)
-            ways.append(DotProduct(kind, (whole or steps)[0], stored))
+            step = (whole or steps)[0]
+            if kind.in_tiles:
+                step = max(steps, key=found.accesses.extent)
+                sizes = [found.accesses.extents[v] for v in (found.row, found.column, step)]
+                if None in sizes:
+                    continue
+                is_far = far_rows(found.accesses, machine)
+                kind = kind.fitted(*sizes, is_far)  # type: ignore[arg-type]
+            ways.append(DotProduct(kind, step, stored))
     return ways
 
 
@@ -115,6 +199,7 @@ def kinds(dtypes: tuple[str, str], machine: Machine, is_narrow: bool = False) ->
     if set(dtypes) <= {"int8", "uint8"}:
         signs = "int8" if dtypes[0] == dtypes[1] else "mixed int8"
         has_matrices = f"{signs} matrix" in machine.dot_products
+        found += [BYTE_TILES] if f"{signs} tile" in machine.dot_products else []
         found += [BYTE_MATRICES] if has_matrices and dtypes != ("int8", "uint8") else []
         found += [BYTES] if signs in machine.dot_products else []
         if signs == "mixed int8" and is_narrow and "narrow int8" in machine.dot_products:
@@ -123,6 +208,7 @@ def kinds(dtypes: tuple[str, str], machine: Machine, is_narrow: bool = False) ->
         found.append(WORDS)
     if set(dtypes) == {"bfloat16"} and "bfloat16" in machine.dot_products:
         has_matrices = "bfloat16 matrix" in machine.dot_products
+        found += [BFLOAT_TILES] if "bfloat16 tile" in machine.dot_products else []
         found += [BFLOAT_MATRICES, BFLOATS] if has_matrices else [BFLOATS]
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import os
 import platform
@@ -33,13 +34,33 @@ def host() -> Host:
     """What this process runs on."""
     import llvmlite.binding as llvm
 
-    features = llvm.get_host_cpu_features()
+    features = dict(llvm.get_host_cpu_features())
+    if features.get("amx-tile") and not may_use_tiles():
+        features.update((name, False) for name in features if name.startswith("amx-"))
     return Host(
         llvm.get_process_triple(),
         llvm.get_host_cpu_name(),
         frozenset(name for name, present in features.items() if present),
         frozenset(name for name, present in features.items() if not present),
     )
+
+
+ARCH_PRCTL: Final = 158
+REQUEST_PERMISSION: Final = 0x1023
+TILE_DATA: Final = 18
+"""The system call by which a process asks Linux for tile registers: its number, and arguments."""
+
+
+def may_use_tiles() -> bool:
+    """Whether the system lets this process use tile registers, if the processor has them.
+
+    Linux wants to be asked first, once for all threads of a process. So does the code that uses
+    them: it may be in a process without this function.
+    """
+    if platform.system() != "Linux":
+        return True
+    library = ctypes.CDLL(None, use_errno=True)
+    return library.syscall(ARCH_PRCTL, REQUEST_PERMISSION, TILE_DATA) == 0
 
 
 AVX512: Final = re.compile(
@@ -68,6 +89,10 @@ AVX_VNNI_INT8: Final = re.compile(
 AVX512_BF16: Final = re.compile(
     r"cooperlake|sapphirerapids|emeraldrapids|graniterapids.*|diamondrapids|znver[4-9]"
 )
+AMX: Final = re.compile(r"sapphirerapids|emeraldrapids|graniterapids.*|diamondrapids")
+
+AMX_FEATURES: Final = frozenset({"amx-tile", "amx-int8", "amx-bf16"})
+"""What code for tile registers needs."""
 
 
 BASELINE: Final[Mapping[str, tuple[str, ...]]] = {
@@ -95,6 +120,8 @@ def x86_features(cpu: str) -> frozenset[str]:
         found.add("avxvnniint8")
     if AVX512_BF16.fullmatch(cpu):
         found.add("avx512bf16")
+    if AMX.fullmatch(cpu):
+        found |= AMX_FEATURES
     return frozenset(found)
 
 
@@ -109,9 +136,16 @@ def dot_product_dtypes(
             "bf16": ("bfloat16", "bfloat16 matrix"),
         }
         return frozenset(d for feature in known.keys() & features for d in known[feature])
-    if architecture != "x86_64" or vector_bits < 128:
+    if architecture != "x86_64":
         return frozenset()
-    found = {"int16"}
+    found = set()
+    if {"amx-tile", "amx-int8"} <= features:
+        found |= {"int8 tile", "mixed int8 tile"}
+    if {"amx-tile", "amx-bf16"} <= features:
+        found.add("bfloat16 tile")
+    if vector_bits < 128:
+        return frozenset(found)
+    found.add("int16")
     if "avx2" in features:
         found.add("narrow int8")
     if {"avx512vnni", "avx512vl"} <= features or ("avxvnni" in features and vector_bits <= 256):

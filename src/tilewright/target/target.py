@@ -273,7 +273,10 @@ class Target:
     @functools.cached_property
     def dot_products(self) -> frozenset[str]:
         """Dtypes of which vectors have instructions that add products in groups; see `Machine`."""
-        return dot_product_dtypes(self.architecture, self.features, self.vector_bits)
+        # A compiler of C uses the features of a CPU if it is named.
+        has_features = self.kind.name != "c" or "mcpu" in self.attrs
+        features = self.features if has_features else frozenset()
+        return dot_product_dtypes(self.architecture, features, self.vector_bits)
 
     @functools.cached_property
     def num_cores(self) -> int:

@@ -8,6 +8,7 @@ import re
 from contextlib import contextmanager
 
 import pytest
+from tests.target.tiles import Tiles
 
 from tilewright.target import Target
 from tilewright.target.codegen.llvm import compile as compilation
@@ -15,8 +16,11 @@ from tilewright.target.codegen.llvm import compile as compilation
 INTRINSIC = re.compile(
     r"@\"?(llvm\.(?:x86\.avx512\.vpdpbusd|x86\.avx2\.vpdpb\w+|x86\.avx512bf16\.dpbf16ps"
     r"|x86\.(?:sse2|avx2)\.pmadd\.wd|x86\.avx512\.pmaddw\.d"
+    r"|x86\.(?:ldtilecfg|tile\w+|tdp\w+)"
     r"|aarch64\.neon\.(?:bf|us|s|u)(?:dot|mmla))[\w.]*)\"?"
 )
+PERMISSION = re.compile(r"call i64 \(i64, \.\.\.\) @syscall\(i64 158, i64 4131, i64 18\)")
+TILE_TYPES = ("i8 %x", "ptr %y", "i64 %z")
 SIGNS = {
     "vpdpbusd": "zs", "vpdpbssd": "ss", "vpdpbuud": "zz",
     ".usdot": "zs", ".sdot": "ss", ".udot": "zz", ".usmmla": "zs", ".smmla": "ss", ".ummla": "zz",
@@ -25,33 +29,47 @@ SUMS = {"sse2.pmadd.wd": 4, "avx2.pmadd.wd": 8, "avx512.pmaddw.d.512": 16, "dot.
 
 
 @contextmanager
-def emulated(target):
-    """Inside, code for `target` can be run."""
+def emulated(target, permission=0):
+    """Inside, code for `target` can be run; gives the tile registers that it uses.
+
+    Args:
+        permission: what the system answers who asks for tile registers.
+    """
     parse, machine_for = compilation.parse, compilation.machine_for
+    tiles = Tiles()
+    functions = tiles.functions()
 
     def parse_emulated(text, *others):
-        return parse(with_functions(text), *others)
+        text = PERMISSION.sub(f"add i64 0, {permission}", text)
+        return parse(with_functions(text, functions), *others)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compilation, "parse", parse_emulated)
         host = Target("llvm")
         patch.setattr(compilation, "machine_for", lambda _, **options: machine_for(host, **options))
         patch.setitem(target.__dict__, "is_host", True)
-        yield
+        yield tiles
+    tiles.check()
 
 
-def with_functions(text):
-    """LLVM IR that calls functions in place of the intrinsics."""
+def with_functions(text, tiles):
+    """LLVM IR that calls functions in place of the intrinsics.
+
+    Args:
+        tiles: addresses and numbers of arguments of functions for instructions on tiles.
+    """
     names = sorted(set(INTRINSIC.findall(text)))
     lines = [line for line in text.splitlines() if not (
         line.startswith("declare") and INTRINSIC.search(line)
     )]  # fmt: skip
     text = INTRINSIC.sub(lambda found: f"@{found[1].replace('llvm', 'emulated')}", "\n".join(lines))
-    return "\n".join([text, *map(definition, names)])
+    return "\n".join([text, *(definition(name, tiles) for name in names)])
 
 
-def definition(name):
+def definition(name, tiles):
     """A function that does what an intrinsic does."""
+    if name.removeprefix("llvm.x86.") in tiles:
+        return tile_instruction(name, *tiles[name.removeprefix("llvm.x86.")])
     if "mmla" in name:
         return matrix_product(name)
     lanes = next((n for end, n in SUMS.items() if end in name), None)
@@ -60,6 +78,17 @@ def definition(name):
         return bfloats(name, lanes)
     signs = next((found for part, found in SIGNS.items() if part in name), None)
     return integers(name, lanes, signs)
+
+
+def tile_instruction(name, address, count):
+    """A call of a function of this process, by its address."""
+    params = TILE_TYPES[:count]
+    if name.endswith("ldtilecfg"):
+        params = TILE_TYPES[1:2]
+    elif "tdp" in name:
+        params = ("i8 %x", "i8 %y", "i8 %z")
+    call = f"call void inttoptr (i64 {address} to ptr)({', '.join(params)})"
+    return whole(name, "void", ", ".join(params), [call], "").replace("ret void ", "ret void")
 
 
 def integers(name, lanes, signs):

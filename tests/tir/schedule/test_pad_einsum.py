@@ -491,3 +491,37 @@ def test_other_blocks_in_the_loops():
                 D[vi] = A[vi]
 
     refused(before, "loop `i` contains more than block `C`", [2])
+
+
+@T.prim_func
+def single_image(
+    A: T.Buffer((1, 5, 7), "float32"), B: T.Buffer((7, 4), "float32"),
+    C: T.Buffer((1, 5, 4), "float32"),
+):  # fmt: skip
+    for b, i, j, k in T.grid(1, 5, 4, 7):
+        with T.block("C"):
+            vb, vi, vj, vk = T.axis.remap("SSSR", [b, i, j, k])
+            with T.init():
+                C[vb, vi, vj] = T.float32(0)
+            C[vb, vi, vj] = C[vb, vi, vj] + A[0, vi, vk] * B[vk, vj]
+
+
+def test_the_index_of_the_only_element_is_plain():
+    check(single_image, [1, 4, 1, 2])
+
+
+@T.prim_func
+def first_image(
+    A: T.Buffer((2, 5, 7), "float32"), B: T.Buffer((7, 4), "float32"),
+    C: T.Buffer((5, 4), "float32"),
+):  # fmt: skip
+    for i, j, k in T.grid(5, 4, 7):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[0, vi, vk] * B[vk, vj]
+
+
+def test_the_index_of_one_of_several_elements_is_not():
+    refused(first_image, "not different iterators, each over its whole dimension", [4, 1, 2])

@@ -90,3 +90,8 @@ NO_HOST: Final = (
     "%s calls the registered function '%s', which only a host of tvm-ffi, such as Python, can have"
 )
 """The error of a call by name in a plain C program."""
+
+AMX_REFUSED: Final = (
+    "the system does not let this process use AMX; compile for a processor without it"
+)
+"""The error of code that uses tile registers."""

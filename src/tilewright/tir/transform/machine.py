@@ -27,7 +27,8 @@ class Machine(NamedTuple):
             at once; of two signed or two unsigned numbers), ``"mixed int8"`` (of one each),
             ``"narrow int8"`` (of one each, the signed one from -64 to 64), ``"int16"`` and
             ``"bfloat16"`` (two at once). ``"int8 matrix"`` and the like: also those of two rows and
-            two columns by one instruction; mixed ones with unsigned rows.
+            two columns by one instruction; mixed ones with unsigned rows. ``"int8 tile"`` and the
+            like: also those of blocks in tile registers.
     """
 
     vector_bits: int = 512

@@ -30,6 +30,7 @@ from tilewright.tir.transform.hoist_workspaces import hoist_workspaces
 from tilewright.tir.transform.insert_prefetches import insert_prefetches
 from tilewright.tir.transform.instrument_bounds import instrument_bounds
 from tilewright.tir.transform.interleave_stores import interleave_stores
+from tilewright.tir.transform.lower_amx import lower_amx
 from tilewright.tir.transform.lower_atomic_updates import lower_atomic_updates
 from tilewright.tir.transform.lower_blocks import lower_blocks
 from tilewright.tir.transform.lower_intrinsics import lower_intrinsics
@@ -156,6 +157,9 @@ CommonSubexprElimTIR = pass_of(
 # From there to vectors and registers.
 
 InlineLets = pass_of("InlineLets", inline_lets)
+LowerAmx = pass_of(
+    "LowerAmx", lower_amx, "dot_products", necessary="marks of statements mean nothing after it"
+)
 LoopPartition = pass_of("LoopPartition", split_full_tiles, opt_level=1)
 HoistIfThenElse = pass_of("HoistIfThenElse", hoist_conditions, opt_level=1)
 UnrollLoop = pass_of("UnrollLoop", unroll)

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from tilewright.arith.quotients import Digit
 from tilewright.tir.stmt import ForKind
+from tilewright.tir.tile_registers import COLUMNS, ROW_BYTES, TILE_SCOPE
 from tilewright.tir.transform.machine import (
     ADD_LATENCY,
     HEAVY_VECTORS_PER_ITERATION,
@@ -56,6 +57,8 @@ class Body(NamedTuple):
 
 def cycles(statement: Statement, machine: Machine, reassociates: bool) -> float:
     """Cycles of all executions of `statement` on one core."""
+    if any(access.memory.buffer.scope() == TILE_SCOPE for access in statement.accesses):
+        return _cycles_in_tiles(statement)
     body = _body(statement, machine, reassociates)
     lanes = None if body.lane is None else statement.levels[body.lane].source
     share = 1.0
@@ -66,6 +69,14 @@ def cycles(statement: Statement, machine: Machine, reassociates: bool) -> float:
     if _asks_in_each_step(statement, body):
         share *= cpu.ASKED
     return share * (body.trips * step.cycles + step.entries * step.entry_cycles)
+
+
+def _cycles_in_tiles(statement: Statement) -> float:
+    """Cycles of what tile registers do at once: for a row of sums all products with the steps of a
+    tile, or one that is loaded or stored."""
+    narrowest = min(access.memory.buffer.dtype.itemsize for access in statement.accesses)
+    steps = ROW_BYTES // narrowest if narrowest < ROW_BYTES // COLUMNS else 1
+    return statement.iterations * statement.share / (COLUMNS * steps)
 
 
 def _body(statement: Statement, machine: Machine, reassociates: bool) -> Body:

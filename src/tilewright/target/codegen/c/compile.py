@@ -16,7 +16,7 @@ from tilewright.ir.expr import Call
 from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.rewrite import walk
 from tilewright.target.codegen import own_name
-from tilewright.target.codegen.c import calls, expressions, structures  # noqa: F401, emitters
+from tilewright.target.codegen.c import amx, calls, expressions, structures  # noqa: F401, emitters
 from tilewright.target.codegen.c.prelude import HEADERS
 from tilewright.target.codegen.c.statements import write_function
 from tilewright.target.codegen.c.types import c_name

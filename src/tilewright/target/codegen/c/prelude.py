@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from tilewright.target.codegen import NO_HOST, NOT_REGISTERED
+from tilewright.target.codegen import AMX_REFUSED, NO_HOST, NOT_REGISTERED
+from tilewright.target.cpu import ARCH_PRCTL, REQUEST_PERMISSION, TILE_DATA
 
 HEADERS: Final = """\
 #if defined(__GNUC__) && !defined(__clang__)
@@ -209,3 +210,33 @@ def bit_cast(source: str, target: str, name: str) -> str:
         f"  union {{ {source} given; {target} result; }} bits = {{value}};\n"
         "  return bits.result;\n}\n"
     )
+
+
+TILES: Final = f"""\
+#include <immintrin.h>
+#ifdef __linux__
+extern long syscall(long number, ...);
+#endif
+
+#if defined(__GNUC__) || defined(__clang__)
+/* GCC takes it that the instruction reads no memory, and would move stores behind it. */
+#define TW_LOAD_TILE(tile, address, stride) \\
+  do {{ __asm__ volatile("" ::: "memory"); _tile_loadd(tile, address, stride); }} while (0)
+#else
+#define TW_LOAD_TILE(tile, address, stride) _tile_loadd(tile, address, stride)
+#endif
+
+/* Linux lets a process use AMX if it asks for it; 0, or -1 with an error if it refuses. */
+static int32_t tw_permit_tiles(void) {{
+#ifdef __linux__
+  static volatile bool permitted = false;
+  if (!permitted) {{
+    if (syscall({ARCH_PRCTL}, {REQUEST_PERMISSION}, {TILE_DATA}) != 0) {{
+      return tw_raise("RuntimeError", "%s", "{AMX_REFUSED}");
+    }}
+    permitted = true;
+  }}
+#endif
+  return 0;
+}}
+"""

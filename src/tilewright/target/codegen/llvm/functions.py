@@ -9,6 +9,7 @@ from tilewright.target.codegen import own_name
 from tilewright.target.codegen.llvm import (  # noqa: F401, their emitters
     addresses,
     allocations,
+    amx,
     arithmetic,
     calls,
     conversions,

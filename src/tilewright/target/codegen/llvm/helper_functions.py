@@ -12,8 +12,8 @@ from pathlib import Path
 from string import Template
 from typing import Final, NamedTuple
 
-from tilewright.target.codegen import NO_HOST, NOT_REGISTERED
-from tilewright.target.cpu import QUOTA_FILE
+from tilewright.target.codegen import AMX_REFUSED, NO_HOST, NOT_REGISTERED
+from tilewright.target.cpu import ARCH_PRCTL, QUOTA_FILE, REQUEST_PERMISSION, TILE_DATA
 from tilewright.target.target import Target
 
 RAISE: Final = "tilewright_raise"
@@ -190,6 +190,38 @@ leave:
   call void @TVMFFIErrorSetRaisedFromCStr(ptr @tilewright.poll.kind, ptr getelementptr (i8, ptr \
 @tilewright.poll.kind, i64 18))
   ret i32 -1
+go_on:
+  ret i32 0
+}}"""
+
+
+# --- tile registers ------------------------------------------------------------------------------
+
+PERMIT_TILES: Final = "tilewright_permit_tiles"
+"""``i32 tilewright_permit_tiles()``: 0, or -1 with an error if Linux refuses tile registers."""
+
+PERMIT_TILES_TEXT: Final = f"""
+@tilewright.tiles = internal global i32 0, align 4
+@tilewright.tiles.kind = private unnamed_addr constant [13 x i8] c"RuntimeError\\00"
+@tilewright.tiles.text = private unnamed_addr constant [{len(AMX_REFUSED) + 1} x i8] \
+c"{AMX_REFUSED}\\00"
+declare i64 @syscall(i64, ...)
+define internal i32 @{PERMIT_TILES}() noinline nounwind {{
+entry:
+  %known = load atomic i32, ptr @tilewright.tiles monotonic, align 4
+  %permitted = icmp ne i32 %known, 0
+  br i1 %permitted, label %go_on, label %ask
+ask:
+  %status = call i64 (i64, ...) @syscall(i64 {ARCH_PRCTL}, i64 {REQUEST_PERMISSION}, \
+i64 {TILE_DATA})
+  %failed = icmp ne i64 %status, 0
+  br i1 %failed, label %refused, label %granted
+granted:
+  store atomic i32 1, ptr @tilewright.tiles monotonic, align 4
+  br label %go_on
+refused:
+  %error = call i32 @{RAISE}(ptr @tilewright.tiles.kind, ptr @tilewright.tiles.text)
+  ret i32 %error
 go_on:
   ret i32 0
 }}"""

@@ -9,6 +9,7 @@ from typing import Final
 from tilewright.target.codegen.llvm.helper_functions import (
     CALL_PACKED,
     FFI_FUNCTIONS,
+    PERMIT_TILES_TEXT,
     POLL_TEXT,
     RAISE,
     SHARED_TYPES,
@@ -59,6 +60,7 @@ class ModuleText:
         self.needs_nontemporal = False
         self.needs_packed_calls = False
         self.needs_polls = False
+        self.needs_tiles = False
         self._error_functions: set[tuple[str, ...]] = set()
         self.needs_objects = False
         self.needs_launcher = False
@@ -169,6 +171,9 @@ class ModuleText:
                 self.declare_ffi(name)
             self.declare("clock_gettime", "i32", ("i32", "ptr"))
             yield POLL_TEXT
+        if self.needs_tiles:
+            self.declare_error(RAISE, ("ptr", "ptr"))
+            yield PERMIT_TILES_TEXT
 
 
 def _escaped(data: bytes) -> str:

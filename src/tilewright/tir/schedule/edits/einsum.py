@@ -127,10 +127,15 @@ def _factors(realize: BlockRealize, value: Expr) -> Iterator[Expr]:
 
 
 def require_plain_indices(einsum: Einsum, load: BufferLoad, analyzer: Analyzer) -> None:
-    """Refuse an element whose indices are not different iterators that span their dimensions."""
+    """Refuse an element whose indices are not different iterators that span their dimensions.
+
+    The index in a dimension of one element may also be 0.
+    """
     domains = {item.var: item.dom for item in einsum.realize.block.iter_vars}
     seen: set[Var] = set()
     for index, extent in zip(load.indices, load.buffer.shape, strict=True):
+        if is_const_int(index, 0) and is_const_int(extent, 1):
+            continue
         domain = domains.get(index) if isinstance(index, Var) else None
         if domain is None or index in seen or not analyzer.can_prove_equal(domain.extent, extent):
             raise ScheduleError(

@@ -7,21 +7,25 @@ from typing import Any, Final, NamedTuple
 
 from tilewright.arith import Analyzer
 from tilewright.arith.linear import mentions
+from tilewright.ir.arithmetic import match_operands
 from tilewright.ir.expr import (
     EQ,
     NE,
     Add,
     And,
     Expr,
+    FloorDiv,
+    FloorMod,
     Max,
     Min,
     Mul,
     Or,
+    Sub,
     Var,
     is_const_int,
 )
 from tilewright.ir.node import Node, Role
-from tilewright.ir.rewrite import walk
+from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.schedule.edits.bindings import reads_memory
 from tilewright.tir.stmt import Block, BlockRealize, BufferStore, For, SeqStmt, Stmt
@@ -276,7 +280,7 @@ class IntrinsicMatch:
     # --- comparing --------------------------------------------------------------------------
 
     def _mapped(self, desc: Expr) -> Any:
-        return substitute(desc, self._variables)
+        return _SameWidths()(substitute(desc, self._variables))
 
     def _equal(self, found: Expr, desc: Expr) -> bool:
         mapped = self._mapped(desc)
@@ -290,6 +294,18 @@ class IntrinsicMatch:
         return len(found) == len(desc) and all(
             self._analyzer.can_prove_equal(a, b) for a, b in zip(found, desc, strict=True)
         )
+
+
+class _SameWidths(Rewriter):
+    """Descriptions count in int32: what is computed with iterators in int64 is so, too."""
+
+    def Add(self, expr: Add | Sub | Mul | FloorDiv | FloorMod) -> Expr:
+        expr = expr.map_children(self)
+        if expr.a.dtype is expr.b.dtype:
+            return expr
+        return type(expr)(*match_operands(expr.a, expr.b, "tensorize"))
+
+    Sub = Mul = FloorDiv = FloorMod = Add
 
 
 def _kind(node: Any) -> str:

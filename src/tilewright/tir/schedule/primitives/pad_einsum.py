@@ -65,9 +65,10 @@ def pad_einsum(tree: FunctionTree, block: BlockRealize, padding: list[Number]) -
                 C[vi, vj] = C[vi, vj] + A_pad[vi, vk] * B_pad[vk, vj]
 
     Requires: the block sums products of elements, or stores such a sum; the indices of each element
-    are different iterators, each over its whole dimension; each iterator is bound to a loop of its
-    own over its domain, and nothing else is in these loops. Each term has an element that is 0 in
-    the padding of the reduction, and none that may be infinite there.
+    are different iterators, each over its whole dimension, or 0 where that has one element; each
+    iterator is bound to a loop of its own over its domain, and nothing else is in these loops. Each
+    term has an element that is 0 in the padding of the reduction, and none that may be infinite
+    there.
 
     Args:
         block: the block.

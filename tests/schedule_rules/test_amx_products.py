@@ -1,0 +1,272 @@
+"""Products in the tile registers of Intel's AMX, which are in software here."""
+
+import ast
+import re
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.schedule_rules.test_dot_products import (
+    PROCESSORS,
+    assert_close,
+    converted,
+    convolution,
+    numbers,
+    product,
+    sums,
+)
+from tests.target.llvm.emulation import emulated
+
+import tilewright as tvm
+from tilewright import relax, te, topi
+from tilewright.target import Target
+from tilewright.tune.candidate import MeasureCandidate
+from tilewright.tune.context import TuneContext
+from tilewright.tune.cost_model.analytical import AnalyticalModel
+
+CPUS = ("sapphirerapids", "emeraldrapids", "graniterapids")
+SPEC = "llvm -mtriple=x86_64-linux-gnu -mcpu=sapphirerapids -cache-sizes=49152,2097152,33554432"
+TARGET = Target(f"{SPEC} -num-cores=1")
+OPERANDS = [
+    ("int8", "int8"), ("int8", "uint8"), ("uint8", "int8"), ("uint8", "uint8"),
+    ("bfloat16", "bfloat16"),
+]  # fmt: skip
+INSTRUCTIONS = ["tdpbssd", "tdpbsud", "tdpbusd", "tdpbuud", "tdpbf16ps"]
+
+
+def run(func, inputs, shape, target=TARGET):
+    """The result of the default schedule, and how often each instruction was executed."""
+    module = tvm.default_schedule(func, target).mod
+    result = tvm.nd.empty(shape, str(next(iter(reversed(func.buffer_map.values()))).dtype))
+    with emulated(target) as tiles:
+        tvm.build(module, target=target)(*map(tvm.nd.array, inputs), result)
+    return result.numpy(), tiles.counts
+
+
+def is_in_tiles(func, target=TARGET):
+    return "amx_operation" in tvm.default_schedule(func, target).mod.script()
+
+
+def exact(a, b):
+    """The product in float64, with sums that wrap around if they are of integers."""
+    found = a.astype("float64") @ b.astype("float64")
+    return found if a.dtype == ml_dtypes.bfloat16 else found.astype("int64").astype("int32")
+
+
+def assert_accurate(got, a, b):
+    """Sums of floats are wrong by no more than each step rounds."""
+    want = exact(a, b)
+    if got.dtype == np.int32:
+        np.testing.assert_array_equal(got, want)
+    else:
+        terms = np.abs(a).astype("float64") @ np.abs(b).astype("float64")
+        assert (np.abs(got - want) <= (a.shape[1] + 1) * 2**-24 * terms).all()
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    operands=st.sampled_from(OPERANDS),
+    shape=st.tuples(st.integers(16, 110), st.integers(16, 140), st.integers(1, 260)),
+    transposed=st.booleans(),
+    batch=st.sampled_from([(), (2,)]),
+    seed=st.integers(0, 99),
+)
+def test_products_are_right(operands, shape, transposed, batch, seed):
+    (a, b), (m, n, k), rng = operands, shape, np.random.default_rng(seed)
+    x = numbers(rng, (*batch, m, k), a)
+    y = numbers(rng, (*batch, *((n, k) if transposed else (k, n))), b)
+    func = product(m, n, k, a, b, transposed=transposed, batch=batch)
+    got, counts = run(func, [x, y], (*batch, m, n))
+    for one in np.ndindex(*batch):
+        assert_accurate(got[one], x[one], y[one].T if transposed else y[one])
+    if m >= 32 and n >= 32 and k >= 128:
+        assert counts[INSTRUCTIONS[OPERANDS.index(operands)]] > 0
+
+
+@pytest.mark.parametrize("cpu", CPUS)
+@pytest.mark.parametrize("operands", OPERANDS, ids="-".join)
+def test_instructions(cpu, operands):
+    """Four products of tiles for four loads, in a loop with nothing else."""
+    steps = 64 if operands[0] != "bfloat16" else 32
+    target = Target(f"llvm -num-cores=1 -mtriple=x86_64-linux-gnu -mcpu={cpu}")
+    func = product(64, 64, 64 * steps + steps, *operands)
+    module = tvm.default_schedule(func, target).mod
+    code = tvm.build(module, target=target).get_source("asm")
+    name = INSTRUCTIONS[OPERANDS.index(operands)]
+    tiles = [line.split() for line in code.splitlines() if re.match(r"\t(tile|tdp|ldtile)", line)]
+    names = [words[0] for words in tiles]
+    assert names[:5] == ["ldtilecfg", *["tilezero"] * 4]
+    assert names[-5:] == [*["tilestored"] * 4, "tilerelease"]
+    loads = ["tileloadd", "tileloadd", name, "tileloadd", name, "tileloadd", name, name]
+    assert names[5:-5] == loads
+    products = ["".join(words[1:]) for words in tiles if words[0] == name]
+    # The second operand comes first in the text, and the sums last.
+    assert products == [
+        "%tmm6,%tmm4,%tmm0", "%tmm7,%tmm4,%tmm1", "%tmm6,%tmm5,%tmm2", "%tmm7,%tmm5,%tmm3",
+    ]  # fmt: skip
+    loop = code[code.index("tilezero") : code.index("tilestored")]
+    assert "zmm" not in loop
+    assert "ymm" not in loop
+
+
+def test_configuration():
+    """Palette 1; bytes of a row and rows of four tiles of sums, and two of each operand."""
+    module = tvm.default_schedule(product(28, 64, 96, "int8", "int8"), TARGET).mod
+    code = tvm.build(module, target=TARGET).get_source("asm")
+    (label,) = re.findall(r"ldtilecfg\s+(\S+)\(%rip\)", code)
+    data = data_at(code, label)
+    assert data[:16] == bytes([1, *[0] * 15])
+    assert list(data[16:32:2]) == [64, 64, 64, 64, 48, 48, 64, 64]
+    assert list(data[48:56]) == [14, 14, 14, 14, 14, 14, 12, 12]
+    assert not any(data[32:48] + data[56:])
+    assert len(data) == 64
+
+
+def data_at(code, label):
+    """The bytes of a constant in assembly."""
+    text = code[code.index(f"{label}:") :].split("\n\t.size", 1)[0]
+    data = b""
+    for kind, value in re.findall(r"\t\.(ascii|asciz|byte|zero)\t(.*)", text):
+        if kind.startswith("asci"):
+            data += ast.literal_eval("b" + value) + b"\0" * (kind == "asciz")
+        else:
+            data += bytes(int(value)) if kind == "zero" else bytes([int(value)])
+    return data
+
+
+@pytest.mark.parametrize(
+    ("shape", "rows", "columns", "steps"),
+    [((64, 64, 64), 32, 32, 64), ((28, 64, 96), 28, 32, 48), ((16, 256, 256), 16, 32, 64),
+     ((100, 48, 256), 26, 16, 64), ((197, 768, 768), 30, 32, 64), ((1000, 16, 1000), 32, 16, 64)],
+)  # fmt: skip
+def test_blocks_leave_few_rows_and_columns_over(shape, rows, columns, steps):
+    script = tvm.default_schedule(product(*shape, "uint8", "int8"), TARGET).mod.script()
+    assert f'"amx_operation", "multiply {rows} {columns} {steps}"' in script
+
+
+@pytest.mark.parametrize("rows", [1, 2, 4, 8])
+def test_a_few_rows_are_not_worth_tiles(rows):
+    assert not is_in_tiles(product(rows, 1024, 1024, "uint8", "int8"))
+
+
+def test_a_symbolic_number_of_rows_is_not_for_tiles():
+    assert not is_in_tiles(product(te.size_var("m"), 64, 64, "uint8", "int8"))
+
+
+@pytest.mark.parametrize("name", ["cascadelake", "cooperlake", "znver4", "haswell", "alderlake"])
+def test_other_processors_have_no_tiles(name):
+    target = Target(f"llvm -mtriple=x86_64-linux-gnu -mcpu={name}")
+    assert not is_in_tiles(product(64, 64, 256, "uint8", "int8"), target)
+    without = Target(f"{SPEC} -mattr=-amx-tile")
+    assert not is_in_tiles(product(64, 64, 256, "uint8", "int8"), without)
+    assert "cascadelake" in PROCESSORS
+
+
+@pytest.mark.parametrize(
+    ("case", "dtype"),
+    [((2, 64, 14, 48, 3, 1), "uint8"), ((1, 128, 7, 64, 3, 1), "int8"),
+     ((1, 256, 20, 64, 1, 1), "uint8"), ((1, 40, 14, 48, 3, 1), "uint8"),
+     ((1, 64, 14, 48, 3, 1), "bfloat16")],
+)  # fmt: skip
+def test_convolutions(case, dtype):
+    n, channels, size, filters, width, _ = case
+    b = "int8" if dtype == "uint8" else dtype
+    rng = np.random.default_rng(0)
+    x = numbers(rng, (n, channels, size, size), dtype)
+    w = numbers(rng, (filters, channels, width, width), b)
+    pad = width // 2
+    padded = np.pad(x.astype("float64"), ((0, 0), (0, 0), (pad, pad), (pad, pad)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (width, width), (2, 3))
+    want = np.einsum("ncyxij,fcij->nfyx", windows, w.astype("float64"))
+    if sums(dtype) == "int32":
+        want = want.astype("int32")
+    got, counts = run(convolution(*case, dtype, b), [x, w], want.shape)
+    assert_close(got, want)
+    assert sum(counts.get(name, 0) for name in INSTRUCTIONS) > 0
+
+
+def test_convolutions_with_channels_last():
+    rng = np.random.default_rng(0)
+    A, W = te.placeholder((1, 9, 14, 48), "uint8", "A"), te.placeholder((3, 3, 48, 40), "int8", "W")
+    func = te.create_prim_func([A, W, topi.nn.conv2d_nhwc(A, W, 1, 1, 1, "int32")])
+    x, w = numbers(rng, (1, 9, 14, 48), "uint8"), numbers(rng, (3, 3, 48, 40), "int8")
+    padded = np.pad(x.astype("float64"), ((0, 0), (1, 1), (1, 1), (0, 0)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (1, 2))
+    want = np.einsum("nyxcij,ijcf->nyxf", windows, w.astype("float64")).astype("int32")
+    got, counts = run(func, [x, w], want.shape)
+    np.testing.assert_array_equal(got, want)
+    assert counts["tdpbusd"] > 0
+
+
+@pytest.mark.parametrize("size", [(64, 64, 128), (70, 90, 130)])
+def test_what_reads_the_result_is_computed_for_each_block(size):
+    (m, n, k), rng = size, np.random.default_rng(0)
+    A, B = te.placeholder((m, k), "uint8", "A"), te.placeholder((n, k), "int8", "B")
+    D, r = te.placeholder((n,), "int32", "D"), te.reduce_axis((0, k), "r")
+    P = te.compute((m, n), lambda i, j: te.sum(converted(A[i, r], B[j, r]), r), "P")
+    R = te.compute((m, n), lambda i, j: (P[i, j] + D[j]).astype("float32") * 0.25, "R")
+    func = te.create_prim_func([A, B, D, R])
+    x, y = numbers(rng, (m, k), "uint8"), numbers(rng, (n, k), "int8")
+    d = rng.integers(-1000, 1000, n).astype("int32")
+    got, counts = run(func, [x, y, d], (m, n))
+    want = (x.astype("int32") @ y.astype("int32").T + d) * np.float32(0.25)
+    np.testing.assert_array_equal(got, want)
+    assert counts["tdpbusd"] > 0
+    sch = tvm.default_schedule(func, TARGET)
+    block = sch.get(sch.get_loops("P_update_o")[2])
+    assert any(sch.get(loop) is block for loop in sch.get_loops("R"))
+
+
+def test_each_thread_has_registers_of_its_own():
+    """They are configured in each iteration of the parallel loop."""
+    target, rng = Target(f"{SPEC} -num-cores=2"), np.random.default_rng(0)
+    func = product(96, 128, 128, "uint8", "int8")
+    assert "T.parallel" in tvm.default_schedule(func, target).mod.script()
+    x, y = numbers(rng, (96, 128), "uint8"), numbers(rng, (128, 128), "int8")
+    got, counts = run(func, [x, y], (96, 128), target)
+    np.testing.assert_array_equal(got, exact(x, y))
+    assert counts["ldtilecfg"] == counts["tilerelease"] > 1
+
+
+@pytest.mark.parametrize("shape", [(64, 64), (1, 50, 64)])
+def test_a_model_of_bfloat16(shape):
+    """Its constants are packed when it is compiled."""
+    rng = np.random.default_rng(0)
+    w, x = (numbers(rng, s, "bfloat16") for s in ((64, 96), shape))
+    builder = relax.BlockBuilder()
+    p = relax.Var("x", relax.TensorStructInfo(shape, "bfloat16"))
+    with builder.function("main", [p]):
+        with builder.dataflow():
+            product = builder.emit(relax.op.matmul(p, relax.const(w, "bfloat16")))
+            result = builder.emit_output(relax.op.nn.relu(product))
+        builder.emit_func_output(result)
+    with emulated(TARGET) as tiles:
+        machine = relax.VirtualMachine(relax.build(builder.get(), target=TARGET), tvm.cpu())
+        got = machine["main"](tvm.nd.array(x)).numpy().astype("float64")
+    want = np.maximum(x.astype("float64") @ w.astype("float64"), 0)
+    np.testing.assert_allclose(got, want, rtol=2**-8, atol=1e-3)
+    assert tiles.counts["tdpbf16ps"] > 0
+
+
+def test_a_system_may_refuse():
+    func = product(64, 64, 128, "uint8", "int8")
+    module = tvm.default_schedule(func, TARGET).mod
+    arrays = [np.ones(s, t) for s, t in (((64, 128), "uint8"), ((128, 64), "int8"))]
+    with emulated(TARGET, permission=-1) as tiles:
+        compiled = tvm.build(module, target=TARGET)
+        with pytest.raises(RuntimeError, match="the system does not let this process use AMX"):
+            compiled(*map(tvm.nd.array, arrays), tvm.nd.empty((64, 64), "int32"))
+    assert not tiles.counts
+
+
+def test_the_search_knows_tiles():
+    func = product(64, 64, 128, "uint8", "int8")
+    context = TuneContext(func, target=TARGET, space_generator="post-order-apply")
+    sketches = context.generate_design_space()
+    are_in_tiles = ["amx_operation" in sketch.mod.script() for sketch in sketches]
+    assert are_in_tiles[0]
+    assert not all(are_in_tiles)
+    scores = AnalyticalModel().predict(context, [MeasureCandidate(s, []) for s in sketches])
+    assert are_in_tiles[int(np.argmax(scores))]
