@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -49,13 +50,19 @@ class Case(NamedTuple):
     atol: float
 
 
-def collect() -> list[Case]:
-    """All cases that the installed package has."""
-    from onnx.backend.test.case.node import collect_testcases
+def collect(modules: Iterable[str] = ()) -> list[Case]:
+    """The cases that the installed package has.
+
+    Args:
+        modules: of ``onnx.backend.test.case.node``, each of which makes its cases when it is
+            imported, which takes some of them seconds; without any, all.
+    """
+    from onnx.backend.test.case import node
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = collect_testcases(None)
+        chosen = [importlib.import_module(f"{node.__name__}.{name}") for name in modules]
+        found = node._NodeTestCases if chosen else node.collect_testcases(None)
     return [
         Case(case.name, _operator(case), case.model, case.data_sets, case.rtol, case.atol)
         for case in found

@@ -28,6 +28,8 @@ def did_you_mean(name: object, known: Iterable[str], otherwise: str = "") -> str
         known: the names that there are.
         otherwise: what it is if none of them is close.
     """
+    if str(name).startswith("_"):  # which debuggers and test runners look for in each module
+        return otherwise
     import difflib
 
     close = difflib.get_close_matches(str(name), list(known), n=1)

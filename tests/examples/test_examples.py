@@ -16,10 +16,10 @@ EXAMPLES = sorted(path.name for path in (ROOT / "examples").glob("*.py"))
 SHOWN = {
     "auto_scheduler_conv2d.py": [
         "+= (pad_temp[",
-        "8 candidates in the log",
+        "4 candidates in the log",
         "us, correct; default schedule:",
         "sch = tir.Schedule(function)",
-        "12 candidates after going on",
+        "6 candidates after going on",
     ],
     "custom_sketch_rule.py": [
         "C.local = ...",
@@ -42,14 +42,14 @@ SHOWN = {
         "B_global[v0 // 32, v1, v0 % 32]",
     ],
     "chain_scripts.py": ["panel = T.alloc_buffer((2, 2048, 64))"],
-    "autotvm_first_steps.py": ["tile_y: Split(", "best of 8: [('tile_y'", "what numpy does"],
+    "autotvm_first_steps.py": ["tile_y: Split(", "best of 4: [('tile_y'", "what numpy does"],
     "autotvm_matmul.py": ["rows: Split(policy=factors", "best config: [('rows'", "FLOP/s, correct"],
     "tune_on_a_fleet.py": [
         "tall: 5 candidates measured on",
         "wide: 3 candidates measured on",
         "all of them are correct",
     ],
-    "tune_matmul.py": ["8 of 8 candidates ran", "sch.split(", "GFLOP/s, correct"],
+    "tune_matmul.py": ["4 of 4 candidates ran", "sch.split(", "GFLOP/s, correct"],
     "model_in_c.py": ["The C program says:\nimage 0: class", "Python is not in it."],
     "resnet18.py": ["ResNet-18, on one core", "batch 3 │", "e-0"],
     "bert.py": ["BERT-base, 1 layers, on one core", "batch 1, 77 words │", "e-0"],
@@ -73,6 +73,10 @@ SHOWN = {
 }
 """Text that the output contains."""
 OPTIONS = {
+    "auto_scheduler_conv2d.py": ["--trials", "4"],
+    "autotvm_first_steps.py": ["--trials", "4"],
+    "autotvm_matmul.py": ["--trials", "4"],
+    "tune_matmul.py": ["--trials", "4"],
     "resnet18.py": ["--size", "64"],
     "bert.py": ["--layers", "1"],
     "three_tuners.py": ["--size", "32", "--trials", "3"],

@@ -80,11 +80,11 @@ def numbers(rng, shape, dtype):
     return found
 
 
-def run(func, inputs, shape, target):
-    sch = tvm.default_schedule(func, target)
-    result = tvm.nd.empty(shape, str(next(iter(reversed(func.buffer_map.values()))).dtype))
+def run(mod, inputs, shape, target):
+    buffers = mod["main"].buffer_map.values()
+    result = tvm.nd.empty(shape, str(next(reversed(buffers)).dtype))
     with emulated(target):
-        module = tvm.build(sch.mod, target=target)
+        module = tvm.build(mod, target=target)
         module(*map(tvm.nd.array, inputs), result)
     return result.numpy()
 
@@ -105,13 +105,14 @@ def test_products_are_right_and_use_the_instruction(case):
     a, b = dtype, "int8" if dtype == "uint8" else dtype
     m, n, k = (int(rng.integers(low, high)) for low, high in ((32, 48), (16, 60), (1, 60)))
     func = product(m, n, k, a, b, transposed=transposed, batch=batch)
+    mod = tvm.default_schedule(func, target).mod
     x = numbers(rng, (*batch, m, k), a)
     y = numbers(rng, (*batch, *((n, k) if transposed else (k, n))), b)
     want = x.astype("float64") @ (y.swapaxes(-1, -2) if transposed else y).astype("float64")
     if sums(a) == "int32":
         want = want.astype("int64").astype("int32")
-    assert_close(run(func, [x, y], (*batch, m, n), target), want)
-    code = tvm.build(tvm.default_schedule(func, target).mod, target=target).get_source("asm")
+    assert_close(run(mod, [x, y], (*batch, m, n), target), want)
+    code = tvm.build(mod, target=target).get_source("asm")
     assert instructions[dtype] in code
 
 
@@ -125,14 +126,14 @@ def test_products_are_right_and_use_the_instruction(case):
 def test_products_of_small_matrices(a, b, instruction, transposed, m, n, k):
     """Rows, columns and steps that are cut off count as zeros."""
     target, rng = Target(PROCESSORS["arm bf16"][0]), np.random.default_rng(m)
-    func = product(m, n, k, a, b, transposed=transposed)
+    mod = tvm.default_schedule(product(m, n, k, a, b, transposed=transposed), target).mod
     x, y = numbers(rng, (m, k), a), numbers(rng, (n, k) if transposed else (k, n), b)
     want = x.astype("float64") @ (y.T if transposed else y).astype("float64")
     if sums(a) == "int32":
         want = want.astype("int64").astype("int32")
-    assert_close(run(func, [x, y], (m, n), target), want)
+    assert_close(run(mod, [x, y], (m, n), target), want)
     if n >= 16:
-        code = tvm.build(tvm.default_schedule(func, target).mod, target=target).get_source("asm")
+        code = tvm.build(mod, target=target).get_source("asm")
         assert f"\t{instruction}\t" in code
 
 
@@ -168,8 +169,9 @@ def test_convolutions(name, dtype):
     padded = np.pad(x.astype("float64"), ((0, 0), (0, 0), (1, 1), (1, 1)))
     windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))
     want = np.einsum("ncyxij,fcij->nfyx", windows[:, :, ::stride, ::stride], w.astype("float64"))
-    assert "T.dp" in tvm.default_schedule(func, target).mod["main"].script()
-    assert_close(run(func, [x, w], want.shape, target), want)
+    mod = tvm.default_schedule(func, target).mod
+    assert "T.dp" in mod["main"].script()
+    assert_close(run(mod, [x, w], want.shape, target), want)
 
 
 @pytest.mark.parametrize("size", [16, 13])
@@ -180,20 +182,21 @@ def test_images_are_the_columns_of_filters_of_one_element(size):
     sums = topi.nn.conv2d(A, W, 1, 0, 1, "NCHW", out_dtype="int32")
     halves = te.compute(sums.shape, lambda *at: sums(*at).astype("float32") * 0.5, "halves")
     func = te.create_prim_func([A, W, halves])
-    script = tvm.default_schedule(func, target).mod["main"].script()
+    mod = tvm.default_schedule(func, target).mod
+    script = mod["main"].script()
     assert "dp2a" in script
     assert "conv2d_global" not in script  # which results are in before they are transposed
     x, w = numbers(rng, (1, 9, size, size), "int8"), numbers(rng, (33, 9, 1, 1), "int8")
     want = np.einsum("ncyx,fc->nfyx", x.astype("float32"), w[:, :, 0, 0]) / 2
-    np.testing.assert_array_equal(run(func, [x, w], want.shape, target), want)
+    np.testing.assert_array_equal(run(mod, [x, w], want.shape, target), want)
 
 
 def test_a_symbolic_number_of_rows():
     target, rng = Target(PROCESSORS["haswell"][0]), np.random.default_rng(0)
-    func = product(te.size_var("m"), 40, 37, "int8", "int8")
+    mod = tvm.default_schedule(product(te.size_var("m"), 40, 37, "int8", "int8"), target).mod
     for rows in (1, 2, 7, 33):
         x, y = numbers(rng, (rows, 37), "int8"), numbers(rng, (37, 40), "int8")
-        got = run(func, [x, y], (rows, 40), target)
+        got = run(mod, [x, y], (rows, 40), target)
         np.testing.assert_array_equal(got, x.astype("int32") @ y.astype("int32"))
 
 
@@ -213,7 +216,7 @@ def test_what_reads_the_result_is_computed_for_each_tile(processor, size):
     x, y = numbers(rng, (m, k), "uint8"), numbers(rng, (n, k), "int8")
     d = rng.integers(-1000, 1000, n).astype("int32")
     want = (x.astype("int32") @ y.astype("int32").T + d) * np.float32(0.25)
-    np.testing.assert_array_equal(run(func, [x, y, d], (m, n), target), want)
+    np.testing.assert_array_equal(run(sch.mod, [x, y, d], (m, n), target), want)
 
 
 def test_other_sums_stay_as_they_are():

@@ -220,12 +220,15 @@ def _hull(indices: tuple[Expr, ...], extent: Expr) -> Range:
     first = indices[0]
     if all(same_extent(first, other) for other in indices[1:]):
         return Range.from_min_extent(first, IntImm(first.dtype, 1))
-    offsets = [_constant_difference(index, first) for index in indices]
-    if any(offset is None for offset in offsets):
-        return Range.from_extent(extent)
-    known = [offset for offset in offsets if offset is not None]
-    low = known.index(min(known))
-    return Range.from_min_extent(indices[low], IntImm(first.dtype, max(known) - min(known) + 1))
+    offsets: list[int] = []
+    for index in indices:
+        offset = _constant_difference(index, first)
+        if offset is None:
+            return Range.from_extent(extent)
+        offsets.append(offset)
+    least = min(offsets)
+    lowest = indices[offsets.index(least)]
+    return Range.from_min_extent(lowest, IntImm(first.dtype, max(offsets) - least + 1))
 
 
 def _constant_difference(a: Expr, b: Expr) -> int | None:

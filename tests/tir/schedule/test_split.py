@@ -162,3 +162,22 @@ def test_what_is_read_for_bounds_and_predicates_is_inside_of_its_buffer():
     sch = Schedule(ragged, debug_mask="all")
     sch.split(sch.get_loops("B")[0], [None, 2])
     assert_same_meaning(ragged, sch)
+
+
+def test_what_keeps_the_order_leaves_nothing_to_prove(monkeypatch):
+    sch = Schedule(matmul)
+    i, j, k = sch.get_loops("C")
+    sch.bind(i, "blockIdx.x")
+    sch.parallel(j)
+
+    def prove(*_):
+        raise AssertionError("something is proved")
+
+    monkeypatch.setattr("tilewright.tir.schedule.schedule.require_kernels", prove)
+    monkeypatch.setattr("tilewright.tir.schedule.proofs.legality.require_independent", prove)
+    outer, inner = sch.split(k, [None, 3])
+    first, second = sch.split(sch.fuse(outer, sch.add_unit_loop(inner)), [2, None])
+    with pytest.raises(AssertionError, match="something is proved"):
+        sch.reorder(second, first)
+    monkeypatch.undo()
+    assert_same_meaning(matmul, sch)

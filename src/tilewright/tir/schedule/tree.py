@@ -271,15 +271,22 @@ class FunctionTree:
 
     # --- editing ----------------------------------------------------------------------------
 
-    def edit(self, edits: Mapping[Stmt, Stmt | None], results: Any = None) -> Edit:
+    def edit(
+        self,
+        edits: Mapping[Stmt, Stmt | None],
+        results: Any = None,
+        by_construction: Collection[ForKind] = (),
+    ) -> Edit:
         """The function with statements replaced, and what the primitive returns.
 
         Args:
             edits: what stands for each edited statement, None to remove it. What is below an
                 edited statement is not edited further. A loop whose body is removed goes, too.
             results: see `Edit`.
+            by_construction: see `Edit`.
         """
-        return Edit(self.func.with_body(self.edited(edits)), results)
+        func = self.func.with_body(self.edited(edits))
+        return Edit(func, results, by_construction=by_construction)
 
     def edited(self, edits: Mapping[Stmt, Stmt | None], part: Stmt | None = None) -> Stmt:
         """The body of the function with statements replaced; see `edit`.

@@ -2,7 +2,12 @@
 
 import numpy as np
 import pytest
-from tests.target.codegen.c.compiled import compiled, needs_compiler
+from tests.target.codegen.c.compiled import (
+    compile_source,
+    needs_compiler,
+    source_of,
+    strict_options,
+)
 from tests.target.ties import TYPES, fma_ties
 
 from tilewright import te, tir
@@ -13,6 +18,14 @@ pytestmark = needs_compiler
 
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 FLOATS = ["float16", "bfloat16", "float32", "float64"]
+
+
+def compiled(program, directory):
+    """The module of a program, in which undefined behaviour is looked for before any optimisation.
+
+    That compiles sooner, too. Programs of other tests are optimised.
+    """
+    return compile_source(source_of(program), directory, [*strict_options(), "-O0"])
 
 
 def elementwise(shape, formula, *inputs, name="C"):

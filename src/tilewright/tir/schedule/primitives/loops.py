@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Final
 
 from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import INT32, INT64, DType
@@ -16,8 +17,12 @@ from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.primitive import Number, primitive
 from tilewright.tir.schedule.proofs.edit_checks import require_fits
 from tilewright.tir.schedule.tree import Edit, FunctionTree
-from tilewright.tir.stmt import BlockRealize, For
+from tilewright.tir.stmt import BlockRealize, For, ForKind
 from tilewright.tir.substitute import variables_of
+
+SAME_ORDER: Final = frozenset(ForKind)
+"""Loops around and inside of those that are split, fused or added run the same instances in the
+same order as before, so that whatever their kind is, nothing is left to prove."""
 
 
 @primitive
@@ -93,7 +98,7 @@ def split(
                 hint="leave out disable_predication",
             )
     new, outermost = nest(loops, body)
-    return tree.edit({loop: outermost}, new)
+    return tree.edit({loop: outermost}, new, SAME_ORDER)
 
 
 def _extents(loop: For, factors: Sequence[int | None], *, checked: bool) -> list[Expr]:
@@ -207,7 +212,7 @@ def fuse(tree: FunctionTree, *loops: For, preserve_unit_iters: bool = True) -> E
     bind_loops(analyzer, {fused: size}, preserve_unit_iters)
     body = rebind(loops[-1].body, values, analyzer)
     (new,), _ = nest({fused: size}, body)
-    return tree.edit({loops[0]: new}, new)
+    return tree.edit({loops[0]: new}, new, SAME_ORDER)
 
 
 def _dtype_of_all(tree: FunctionTree, loops: tuple[For, ...]) -> DType:
@@ -261,4 +266,4 @@ def add_unit_loop(tree: FunctionTree, block_or_loop: For | BlockRealize) -> Edit
     if block_or_loop is tree.root:
         raise ScheduleError("{0} is the root block, around which there is no loop", at=[tree.root])
     (loop,), _ = nest({Var("u", INT32): const(1, INT32)}, block_or_loop)
-    return tree.edit({block_or_loop: loop}, loop)
+    return tree.edit({block_or_loop: loop}, loop, SAME_ORDER)

@@ -17,13 +17,19 @@ from tilewright.tir.substitute import substitute, variables_of
 
 
 class InstructionKind:
-    """What an instruction does: the primitive of its name."""
+    """What an instruction does: the primitive of its name.
 
-    __slots__ = ("primitive",)
+    Attributes:
+        primitive: what it does.
+        is_postproc: whether what follows in a trace is postprocessing.
+    """
+
+    __slots__ = ("is_postproc", "primitive")
     _known: dict[str, InstructionKind] = {}  # noqa: RUF012
 
     def __init__(self, primitive: Primitive) -> None:
         self.primitive = primitive
+        self.is_postproc = primitive.name == "enter_postproc"
 
     @classmethod
     def get(cls, name: str) -> InstructionKind:
@@ -58,11 +64,6 @@ class InstructionKind:
     def name(self) -> str:
         """The name of the primitive."""
         return self.primitive.name
-
-    @property
-    def is_postproc(self) -> bool:
-        """Whether what follows in a trace is postprocessing."""
-        return self.name == "enter_postproc"
 
     @property
     def is_pure(self) -> bool:

@@ -12,6 +12,7 @@ it assumes that index arithmetic does not overflow, as any access within its buf
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from functools import cache
 from typing import Any
 
 from tilewright.arith.linear import LinearForm, Terms, collect, linear_form, nonzero
@@ -33,20 +34,25 @@ def structural_key(node: Node) -> Key:
         return id(node)
     if isinstance(node, IntImm):
         return (IntImm, node.dtype, node.value)
-    parts: list[Key] = [node.__class__]
-    for field in node.__node_fields__:
-        if field.role is Role.META or field.role is Role.DERIVED:
-            continue
-        value = getattr(node, field.name)
-        parts.append(_value_key(value, field.role))
-    return tuple(parts)
+    kind = node.__class__
+    return (kind, *[_value_key(getattr(node, name), same) for name, same in _compared(kind)])
 
 
-def _value_key(value: object, role: Role) -> Key:
-    if isinstance(value, tuple):
-        return tuple(_value_key(item, role) for item in value)
+@cache
+def _compared(kind: type[Node]) -> tuple[tuple[str, bool], ...]:
+    """The fields that count of nodes of a class, and whether the nodes in them must be the same."""
+    return tuple(
+        (field.name, field.role in (Role.USE, Role.BINDS))
+        for field in kind.__node_fields__
+        if field.role not in (Role.META, Role.DERIVED)
+    )
+
+
+def _value_key(value: object, same: bool) -> Key:
     if isinstance(value, Node):
-        return id(value) if role in (Role.USE, Role.BINDS) else structural_key(value)
+        return id(value) if same else structural_key(value)
+    if isinstance(value, tuple):
+        return tuple([_value_key(item, same) for item in value])
     return value if isinstance(value, Hashable) else id(value)
 
 
