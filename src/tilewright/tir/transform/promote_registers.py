@@ -38,6 +38,7 @@ from tilewright.tir.stmt import (
     Stmt,
     seq,
 )
+from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.analysis.accesses import (
     Location,
     MemoryReference,
@@ -318,7 +319,7 @@ class _Promotion(StatementRewriter):
             elif isinstance(stmt, Allocate):
                 allocated.add(stmt.buffer_var)
         return innermost or any(
-            store.buffer.data not in allocated and bound.isdisjoint(self._accesses(store).variables)
+            store.buffer.data not in allocated and bound.isdisjoint(variables_of(store.indices[0]))
             for store in stores
         )
 
