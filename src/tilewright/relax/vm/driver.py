@@ -1,57 +1,42 @@
-"""`relax.build`: from graphs to native code.
-
-What the passes make of a module is kept between processes, in files with the module as JSON and
-its arrays behind that, each at a multiple of 64 bytes: they are mapped into memory, not read.
-"""
+"""`relax.build`: from graphs to native code."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
 from tilewright.driver.build_module import build as build_tensor_programs
-from tilewright.driver.object_cache import ObjectCache, default_cache, key_of, target_facts
-from tilewright.error import ArgumentError, TVMError, UnknownNameError, did_you_mean
-from tilewright.ir.dtype import DType
+from tilewright.error import ArgumentError, UnknownNameError, did_you_mean
 from tilewright.ir.garbage import few_collections
 from tilewright.ir.module import IRModule
-from tilewright.ir.op import Op
 from tilewright.ir.pass_context import PassContext
 from tilewright.ir.recursion import deep_recursion
-from tilewright.ir.rewrite import walk_once
-from tilewright.providers import loaded_provider
 from tilewright.relax.analysis import all_global_vars, check_well_formed
-from tilewright.relax.expr import Call, Constant, Function, const
-from tilewright.relax.op.table import OPERATORS
+from tilewright.relax.expr import Constant, Function, const
 from tilewright.relax.pipeline import get_pipeline
-from tilewright.relax.vm.compile import compile_graphs, graph_programs
+from tilewright.relax.vm.compile import CompiledGraphs, compile_graphs, graph_programs
 from tilewright.relax.vm.executable import Executable
+from tilewright.relax.vm.kept_programs import KeptCode, KeptProgram, kept_program
 from tilewright.relax.vm.placement import Placement
 from tilewright.runtime.device import cpu
 from tilewright.runtime.module import Module
-from tilewright.runtime.ndarray import ALIGNMENT, NDArray, alias, from_dlpack
+from tilewright.runtime.ndarray import NDArray, from_dlpack
 from tilewright.target import Target
 from tilewright.tir.analysis.index_bounds import check_bounds
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.json_form import from_json, to_json
 
 Pipeline = str | Callable[[IRModule], IRModule] | None
 
-KEPT: Final = ("zero", "default_build")
-"""The pipelines that do the same in each process."""
 
-
-def after_passes(module: IRModule, target: Target, pipeline: Pipeline) -> IRModule:
+def after_passes(module: IRModule, pipeline: Pipeline, kept: KeptProgram | None) -> IRModule:
     """The module after the passes of a pipeline.
 
     Args:
         module: the module.
-        target: the target of the compilation.
         pipeline: the name of a pipeline, a pass, or None for no passes.
+        kept: where the result is kept, if it is.
     """
     if pipeline is None:
         return module
@@ -60,89 +45,14 @@ def after_passes(module: IRModule, target: Target, pipeline: Pipeline) -> IRModu
             raise ArgumentError(f"relax.build: the pipeline is a name or a pass, got {pipeline!r}")
         return pipeline(module)
     passes = get_pipeline(pipeline)
-    cache = default_cache()
-    if cache is None or not _can_be_kept(module, pipeline):
+    if kept is None:
         return passes(module)
-    key = _key(module, target, pipeline)
-    if key is None:
-        return passes(module)
-    kept = _load(cache, key)
-    if kept is not None:
-        return kept
+    known = kept.module()
+    if known is not None:
+        return known
     result = passes(module)
-    cache.put(key, *_parts(result))
-    cache.trim()
+    kept.keep_module(result)
     return result
-
-
-def _can_be_kept(module: IRModule, pipeline: str) -> bool:
-    """Whether the result depends on nothing but the module, the target and the options."""
-    if pipeline not in KEPT:
-        return False
-    databases = loaded_provider("tuning databases")
-    if databases is not None and databases.Database.current() is not None:
-        return False  # the schedules of the kernels come from there
-    operators = {
-        OPERATORS[node.op]
-        for function in module.functions.values()
-        for node in walk_once(function)
-        if isinstance(node, Call) and isinstance(node.op, Op) and node.op in OPERATORS
-    }
-    own = __name__.partition(".")[0] + "."
-    return all(
-        operator.legalize is None or operator.legalize.__module__.startswith(own)
-        for operator in operators
-    )
-
-
-def _key(module: IRModule, target: Target, pipeline: str) -> str | None:
-    """What a result is kept under; None for a module, or a context, that is not only data."""
-    options = PassContext.current().fingerprint()
-    if options is None:
-        return None
-    arrays: list[Any] = []
-    try:
-        form = json.dumps(to_json(module, arrays))
-    except TVMError:
-        return None
-    contents = [f"{data.dtype} {data.shape} {_digest(data)}" for data in arrays]
-    return key_of([pipeline, *target_facts(target), *options, form, *contents])
-
-
-def _digest(data: Any) -> str:
-    values = data._host_view("hash") if isinstance(data, NDArray) else data
-    return hashlib.sha256(np.asarray(values).reshape(-1).view(np.uint8).data).hexdigest()
-
-
-def _parts(module: IRModule) -> list[bytes | memoryview]:
-    """The content of a file, in parts: arrays are not copied."""
-    arrays: list[Any] = []
-    form = to_json(module, arrays)
-    values = [np.asarray(a._host_view("keep") if isinstance(a, NDArray) else a) for a in arrays]
-    head = json.dumps([form, [[str(DType(v.dtype)), v.shape] for v in values]]).encode()
-    parts: list[bytes | memoryview] = [len(head).to_bytes(8, "little"), head]
-    position = 8 + len(head)
-    for value in values:
-        data = np.ascontiguousarray(value).reshape(-1).view(np.uint8).data
-        parts += [bytes(-position % ALIGNMENT), data]
-        position += len(parts[-2]) + value.nbytes
-    return parts
-
-
-def _load(cache: ObjectCache, key: str) -> IRModule | None:
-    data = cache.get_mapped(key)
-    if data is None:
-        return None
-    size = int.from_bytes(data[:8], "little")
-    form, described = json.loads(bytes(data[8 : 8 + size]))
-    position, arrays = 8 + size, []
-    for dtype, shape in described:
-        position += -position % ALIGNMENT
-        kind, count = DType(dtype).numpy, int(np.prod(shape, dtype=np.int64))
-        values = np.frombuffer(data, kind, count, position).reshape(shape)
-        arrays.append(alias(values))
-        position += values.nbytes
-    return from_json(form, arrays)
 
 
 @deep_recursion
@@ -196,9 +106,32 @@ def build(
     if params:
         module = _with_params(module, params)
     with chosen:
-        module = after_passes(module, chosen, pipeline)
-    graphs = graph_programs(module, placement)
-    return Executable(module, chosen, compile_graphs(module, graphs))
+        kept = kept_program(module, chosen, pipeline)
+        code = None if kept is None else kept.code()
+        if kept is not None and code is not None:
+            return _loaded(module, chosen, pipeline, kept, code)
+        module = after_passes(module, pipeline, kept)
+    compiled = compile_graphs(module, graph_programs(module, placement))
+    if kept is not None:
+        kept.keep_code(compiled)
+    return Executable(chosen, lambda: module, lambda _: compiled)
+
+
+def _loaded(
+    module: IRModule, target: Target, pipeline: Pipeline, kept: KeptProgram, code: KeptCode
+) -> Executable:
+    """A program whose code is kept, which is compiled again if somebody wants to see more."""
+    options = PassContext.current().alone()
+
+    def read() -> IRModule:
+        with target, options:
+            return after_passes(module, pipeline, kept)
+
+    def compiled(final: IRModule) -> CompiledGraphs:
+        with options:
+            return compile_graphs(final, graph_programs(final, Placement(target)))
+
+    return Executable(target, read, compiled, code)
 
 
 def compile(

@@ -67,13 +67,14 @@ class ConstantTable:
 
     Attributes:
         arrays: compact, and aligned to a cache line.
+        originals: the arrays of the program.
     """
 
     def __init__(self, owner: str) -> None:
         self._prefix = f"{PREFIX}{owner}_"
         self.arrays: dict[str, NDArray] = {}
         self._symbols: dict[int, str] = {}
-        self._originals: list[NDArray] = []  # keeps what `_symbols` names by id
+        self.originals: dict[str, NDArray] = {}  # keeps what `_symbols` names by id
         self._offsets: dict[str, int] = {}
         self._end = 0
 
@@ -83,7 +84,7 @@ class ConstantTable:
         found = self._symbols.get(id(data))
         if found is None:
             found = self._symbols[id(data)] = f"{self._prefix}{len(self.arrays)}"
-            self._originals.append(data)
+            self.originals[found] = data
             self.arrays[found] = _compact(data)
         return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tilewright.error import ExportError
@@ -13,6 +13,7 @@ from tilewright.ir.module import IRModule
 from tilewright.relax.interpreter import CompiledKernels, Evaluator
 from tilewright.relax.sizes import size_text
 from tilewright.relax.vm.compile import CompiledGraphs, compile_graphs
+from tilewright.relax.vm.kept_programs import KeptCode
 from tilewright.relax.vm.plan import MemoryPlan
 from tilewright.relax.vm.steps import CallStep, PackedCallStep, in_order
 from tilewright.runtime.module import Module
@@ -23,22 +24,49 @@ class Executable:
     """A compiled module.
 
     Attributes:
-        mod: the module after all passes, from which the code was made.
         target: the target of the compilation.
-        compiled: the native code, with its source.
-        reasons: why graph functions are not native code, by name; they are evaluated.
     """
 
-    def __init__(self, mod: IRModule, target: Target, compiled: CompiledGraphs) -> None:
-        self.mod, self.target = mod, target
-        self.compiled = compiled
-        self.reasons: Mapping[str, str] = {
-            var.name_hint: reason for var, reason in compiled.graphs.reasons.items()
-        }
+    def __init__(
+        self,
+        target: Target,
+        read: Callable[[], IRModule],
+        compiled: Callable[[IRModule], CompiledGraphs],
+        kept: KeptCode | None = None,
+    ) -> None:
+        """See `relax.build`, which makes them.
+
+        Args:
+            target: the target of the compilation.
+            read: gives the module after all passes.
+            compiled: compiles it.
+            kept: its native code, if it was compiled in an earlier process.
+        """
+        self.target = target
+        self._read, self._compiled, self._kept = read, compiled, kept
+
+    @functools.cached_property
+    def mod(self) -> IRModule:
+        """The module after all passes, from which the code was made."""
+        return self._read()
+
+    @functools.cached_property
+    def compiled(self) -> CompiledGraphs:
+        """The native code, with its source."""
+        return self._compiled(self.mod)
+
+    @functools.cached_property
+    def reasons(self) -> Mapping[str, str]:
+        """Why graph functions are not native code, by name; they are evaluated."""
+        if self._kept is not None:
+            return {}  # others are not kept
+        return {var.name_hint: why for var, why in self.compiled.graphs.reasons.items()}
 
     @functools.cached_property
     def module(self) -> Module:
         """The native functions."""
+        if self._kept is not None:
+            return self._kept.runtime_module(self.target, lambda: self.compiled.code)
         return self.compiled.runtime_module()
 
     @functools.cached_property

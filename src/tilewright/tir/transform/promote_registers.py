@@ -29,6 +29,7 @@ from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import (
+    Allocate,
     BufferStore,
     For,
     ForKind,
@@ -37,6 +38,7 @@ from tilewright.tir.stmt import (
     Stmt,
     seq,
 )
+from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.analysis.accesses import (
     Location,
     LoopSummary,
@@ -295,7 +297,28 @@ class _Promotion(StatementRewriter):
     def _candidates(self, loop: For) -> list[Candidate]:
         if is_const_int(loop.extent) and loop.extent.value <= 1:  # type: ignore[attr-defined]
             return []
-        return self._elements(loop)
+        return self._elements(loop) if self._may_have_elements(loop) else []
+
+    def _may_have_elements(self, loop: For) -> bool:
+        """Whether a look at the statements alone does not show that nothing can be promoted.
+
+        Most outer loops have nothing, and a summary of all that they access takes long.
+        """
+        bound, allocated = {loop.loop_var}, set[Var]()
+        stores: list[BufferStore] = []
+        innermost = True
+        for stmt in statements(loop.body):
+            if isinstance(stmt, BufferStore):
+                stores.append(stmt)
+            elif isinstance(stmt, For):
+                innermost = False
+                bound.add(stmt.loop_var)
+            elif isinstance(stmt, Allocate):
+                allocated.add(stmt.buffer_var)
+        return innermost or any(
+            store.buffer.data not in allocated and bound.isdisjoint(variables_of(store.indices[0]))
+            for store in stores
+        )
 
     def _elements(self, loop: For) -> list[Candidate]:
         summary = summarize(loop.body, self._accesses)

@@ -104,10 +104,7 @@ class CompiledModule:
         """
         if symbol not in self.function_names:
             return 0
-        if not self.target.is_host:
-            raise TargetError(
-                f"code for {self.target.triple} does not run on this machine; export it instead"
-            )
+        require_host(self.target)
         from tilewright.target.codegen.llvm.jit import load
 
         with LOCK:
@@ -178,6 +175,18 @@ class CompiledModule:
         for name in self.needs:
             module.link_in(parse(support_text(name, self.target), machine, context))
         return optimised(module, machine)
+
+
+def require_host(target: Target) -> None:
+    """Refuse code that does not run in this process.
+
+    Raises:
+        TargetError: if it is for another architecture.
+    """
+    if not target.is_host:
+        raise TargetError(
+            f"code for {target.triple} does not run on this machine; export it instead"
+        )
 
 
 def compile_module(

@@ -41,9 +41,7 @@ LIBRARIES_PER_JIT: Final = 64
 """Number of libraries after which another JIT is begun; that takes about a millisecond."""
 
 
-def load(
-    units: Sequence[ObjectUnit], names: Sequence[str], params: Mapping[str, Param]
-) -> dict[str, int]:
+def load(units: Sequence[ObjectUnit], names: Sequence[str], params: Mapping[str, Param]) -> Library:
     """Load object files, which may refer to each other; gives the addresses of functions.
 
     Args:
@@ -196,6 +194,11 @@ class LinkedModule:
         self.main = main
         self._units = tuple(units)
 
+    @property
+    def units(self) -> tuple[ObjectUnit, ...]:
+        """All object files, that of the module first."""
+        return (self.main.unit, *self._units)
+
     def function_address(self, symbol: str) -> int:
         """See `CompiledModule.function_address`."""
         return self.main.function_address(symbol, self._units)
@@ -208,7 +211,7 @@ class LinkedModule:
 
     def write_objects(self, directory: str) -> list[str]:
         """Write object files from which a library can be linked; their paths."""
-        units = (self.main.unit, *self._units)
+        units = self.units
         codes = [unit.code for unit in units]
         needs = dict.fromkeys(name for unit in units for name in unit.needs)
         with LOCK:

@@ -67,7 +67,7 @@ def iteration_work(loop: For, vector_bits: int) -> Expr | None:
     calls functions, or its work depends on values that it computes.
     """
     try:
-        work = _Estimate(vector_bits).of(loop.body)
+        work = _as_expr(_Estimate(vector_bits).of(loop.body))
     except _UnknownError:
         return None
     work = substitute(work, {loop.loop_var: _middle(loop)})
@@ -90,33 +90,47 @@ def _middle(loop: For) -> Expr:
     return as_expr(loop.min + loop.extent // const(2, loop.extent.dtype))
 
 
+def _as_expr(work: float | Expr) -> Expr:
+    return work if isinstance(work, Expr) else const(work, FLOAT64)
+
+
 class _Estimate:
+    """The work of statements: a number where it can be, as that is much less to do."""
+
     def __init__(self, vector_bits: int) -> None:
         self._vector_bits = max(vector_bits, 64)
 
-    def of(self, stmt: Stmt) -> Expr:
+    def of(self, stmt: Stmt) -> float | Expr:
         """The work of a statement."""
         if isinstance(stmt, For):
-            body = substitute(self.of(stmt.body), {stmt.loop_var: _middle(stmt)})
-            count = cast(FLOAT64, maximum(stmt.extent, const(0, stmt.extent.dtype)))
-            return as_expr((body + float(OPERATION)) * count)
+            return self._loop(stmt)
         if isinstance(stmt, LetStmt):
-            body = substitute(self.of(stmt.body), {stmt.var: stmt.value})
-            return as_expr(body + self._operations(stmt.value))
+            body = self.of(stmt.body)
+            if isinstance(body, Expr):
+                body = substitute(body, {stmt.var: stmt.value})
+            return body + self._operations(stmt.value)
         if isinstance(stmt, While):
             raise _UnknownError
-        total: Expr = const(0.0, FLOAT64)
+        total: float | Expr = 0.0
         for child in stmt.children():
             if isinstance(child, Stmt):
-                total = as_expr(total + self.of(child))
+                total = total + self.of(child)
         if isinstance(stmt, BufferStore):
-            work = self._operations(stmt.value) + self._access(stmt.buffer, stmt.indices[0])
-            total = as_expr(total + work)
+            total = total + self._operations(stmt.value)
+            total = total + self._access(stmt.buffer, stmt.indices[0])
         elif isinstance(stmt, IfThenElse):
-            total = as_expr(total + self._operations(stmt.condition))
+            total = total + self._operations(stmt.condition)
         elif isinstance(stmt, Evaluate):
-            total = as_expr(total + self._operations(stmt.value))
+            total = total + self._operations(stmt.value)
         return total
+
+    def _loop(self, loop: For) -> float | Expr:
+        body = self.of(loop.body) + float(OPERATION)
+        if isinstance(body, float) and isinstance(loop.extent, IntImm):
+            return body * max(loop.extent.value, 0)
+        body = substitute(_as_expr(body), {loop.loop_var: _middle(loop)})
+        count = cast(FLOAT64, maximum(loop.extent, const(0, loop.extent.dtype)))
+        return as_expr(body * count)
 
     def _operations(self, expr: Expr) -> float:
         """The work of an expression; indices are free."""

@@ -10,7 +10,6 @@ Threads that share memory run the loop together, so that the accesses may be tho
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from tilewright.error import LoweringError
 from tilewright.ir.expr import Var
@@ -19,23 +18,8 @@ from tilewright.tir.analysis.dependence.access_sides import AccessSide, Dimensio
 from tilewright.tir.analysis.dependence.solver import answers, limited
 from tilewright.tir.analysis.dependence.violation import NotProved
 from tilewright.tir.memory_owner import MemoryOwner, owner_of
-from tilewright.tir.stmt import For, Stmt
-
-
-class Step(NamedTuple):
-    """A statement of a pipeline.
-
-    Attributes:
-        number: its place in the loop.
-        stage: in which stage it is.
-        order: its place among those that run beside each other.
-        stmt: the statement.
-    """
-
-    number: int
-    stage: int
-    order: int
-    stmt: Stmt
+from tilewright.tir.stmt import For
+from tilewright.tir.transform.software_pipeline.steps import Step
 
 
 def require_overlap(

@@ -58,7 +58,7 @@ from tilewright.tir.transform.software_pipeline.async_attributes import (
     ASYNC_GROUP,
     ASYNC_WAIT,
 )
-from tilewright.tir.transform.software_pipeline.dependences import Step, require_overlap
+from tilewright.tir.transform.software_pipeline.steps import Step
 from tilewright.tir.transform.software_pipeline.versions import (
     Version,
     Versions,
@@ -129,6 +129,9 @@ def pipelined(loop: For, stages: Stages, threads: Sequence[For]) -> Stmt:
     depth = max(stages.stage, default=0)
     if depth == 0 or (isinstance(loop.extent, IntImm) and loop.extent.value <= depth):
         return loop
+    # Few programs have pipelines, and integer sets take long to load.
+    from tilewright.tir.transform.software_pipeline.dependences import require_overlap
+
     memory, body = _peeled(loop.body)
     own = {stmt.buffer_var for stmt in memory if isinstance(stmt, Allocate)}
     steps = _steps(loop, body, stages)
