@@ -71,6 +71,22 @@ def test_processors_with_slow_masked_stores_store_parts(count):
     assert "{%k1}" in compiled(copy(count, 8), SKYLAKE).assembly
 
 
+def test_many_stores_of_unknown_numbers_of_lanes_stay_masked():
+    """A tile that was unrolled would be a thousand branches."""
+    n = te.var("n", "int32")
+    a, c = (tir.decl_buffer((400,), name=name) for name in "AC")
+    stores = []
+    for start in range(0, 400, 8):
+        index = ramp(const(start), 1, 8)
+        mask = index < tir.Broadcast(n, 8)
+        stores.append(tir.BufferStore(c, tir.BufferLoad(a, (index,), mask), (index,), mask))
+    func = function([a, c, n], tir.seq(*stores))
+    text = compiled(func, HASWELL).assembly
+    assert len([line for line in text.splitlines() if "vmaskmovps\t%" in line]) > 30
+    for count in (0, 13, 64, 333, 400):
+        check(func, array(400, "float32"), array(400, "float32", 1), count)
+
+
 def test_known_numbers_of_lanes_need_no_branches_without_masks():
     """NEON has no masks: three parts are stored, and seven lanes loaded."""
     lines = [line.split() for line in compiled(copy(const(7), 8), NEON).assembly.splitlines()]

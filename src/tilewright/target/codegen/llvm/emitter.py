@@ -41,6 +41,7 @@ class FunctionEmitter(Builder):
         name: the name of the function, for messages.
         result_type: the type of what the function returns: its status, or a value.
         polls: whether the function may end early, because of an interrupt.
+        partial_stores: number of vectors of which branches store as many lanes as are asked for.
     """
 
     def __init__(self, module: ModuleText, closure: Closure | None = None) -> None:
@@ -57,6 +58,7 @@ class FunctionEmitter(Builder):
         self.name = "" if closure is None else closure.parent.name
         self.result_type = "i32"
         self.polls = False
+        self.partial_stores = 0
 
     def operand(self, expr: Expr) -> str:
         """The register or constant with the value of `expr`."""

@@ -7,6 +7,8 @@ lanes, as the bits of the number of lanes say, take a few cycles.
 
 from __future__ import annotations
 
+from typing import Final
+
 from tilewright.ir.dtype import VOID, DType
 from tilewright.ir.expr import Expr, const_int_value
 from tilewright.target.codegen.llvm.conversions import extract
@@ -14,16 +16,24 @@ from tilewright.target.codegen.llvm.emitter import FunctionEmitter
 from tilewright.target.codegen.llvm.types import HALVES, memory_type, value_type
 
 
+MOST_UNKNOWN: Final = 8
+"""How many stores of a function may take branches."""
+
+
 def stores_in_parts(emitter: FunctionEmitter, dtype: DType, count: Expr) -> bool:
     """Whether storing the first `count` lanes of `dtype` in parts is the fastest way.
 
-    A number that is not known takes a branch for each part: only for a single register.
+    A number that is not known takes a branch for each part: only for single registers, and for the
+    first few of a function. More of them are a tile that was unrolled.
     """
     target = emitter.module.target
     if not target.features.isdisjoint({"avx512vl", "sve"}):
         return False
-    is_register = dtype.lanes.bit_count() == 1 and dtype.lanes * dtype.bits <= target.vector_bits
-    return is_register or const_int_value(count) is not None
+    if const_int_value(count) is not None:
+        return True
+    if dtype.lanes.bit_count() != 1 or dtype.lanes * dtype.bits > target.vector_bits:
+        return False
+    return emitter.partial_stores < MOST_UNKNOWN
 
 
 def store_leading_lanes(
@@ -40,6 +50,7 @@ def store_leading_lanes(
         dtype = DType(f"int{8 * dtype.element.itemsize}").with_lanes(dtype.lanes)
     known = const_int_value(count)
     if known is None:
+        emitter.partial_stores += 1
         number = emitter.operand(count)
         _store_some(emitter, value, dtype, pointer, number, value_type(count.dtype))
         return
