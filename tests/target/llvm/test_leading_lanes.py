@@ -34,21 +34,21 @@ def copy(count, lanes, dtype="float32", length=40):
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.cpu or "host")
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("lanes", [2, 3, 8, 32])
+@pytest.mark.parametrize("lanes", [3, 8, 32])
 def test_known_numbers(target, dtype, lanes):
-    for count in {-3, 0, 1, lanes // 2, lanes - 1, lanes, lanes + 5}:
+    for count in (0, 1, lanes - 1, lanes + 5):
         func = copy(const(count), lanes, dtype)
         check(func, array(40, dtype), array(40, dtype, 1), target=target)
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.cpu or "host")
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "bool", "bfloat16"])
 @pytest.mark.parametrize("size", ["int32", "int64"])
-def test_unknown_numbers(target, dtype, size):
-    for lanes in (2, 4, 8, 16):
-        func = copy(te.var("n", size), lanes, dtype)
-        for count in (-(1 << 31), -3, 0, 1, lanes // 2 + 1, lanes - 1, lanes, (1 << 31) - 1):
-            check(func, array(40, dtype), array(40, dtype, 1), count, target=target)
+@pytest.mark.parametrize("lanes", [2, 8])
+def test_unknown_numbers(target, dtype, size, lanes):
+    func = copy(te.var("n", size), lanes, dtype)
+    for count in (-(1 << 31), 0, lanes // 2 + 1, lanes, (1 << 31) - 1):
+        check(func, array(40, dtype), array(40, dtype, 1), count, target=target)
 
 
 def test_other_conditions_stay_masks():

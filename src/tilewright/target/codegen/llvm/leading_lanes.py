@@ -15,7 +15,6 @@ from tilewright.target.codegen.llvm.conversions import extract
 from tilewright.target.codegen.llvm.emitter import FunctionEmitter
 from tilewright.target.codegen.llvm.types import HALVES, memory_type, value_type
 
-
 MOST_UNKNOWN: Final = 8
 """How many stores of a function may take branches."""
 
