@@ -116,15 +116,17 @@ def test_products_are_right_and_use_the_instruction(case):
     assert instructions[dtype] in code
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "instruction"),
-    [("int8", "int8", "smmla"), ("uint8", "uint8", "ummla"), ("uint8", "int8", "usmmla"),
-     ("int8", "uint8", "usdot"), ("bfloat16", "bfloat16", "bfmmla")],
-)  # fmt: skip
-@pytest.mark.parametrize("transposed", [False, True])
-@pytest.mark.parametrize(("m", "n", "k"), [(64, 64, 64), (33, 45, 37), (34, 17, 100), (40, 3, 9)])
-def test_products_of_small_matrices(a, b, instruction, transposed, m, n, k):
+MATRICES = [("int8", "int8", "smmla"), ("uint8", "uint8", "ummla"), ("uint8", "int8", "usmmla"),
+            ("int8", "uint8", "usdot"), ("bfloat16", "bfloat16", "bfmmla")]  # fmt: skip
+SIZES = [(64, 64, 64), (33, 45, 37), (34, 17, 100), (40, 3, 9)]
+
+
+@pytest.mark.parametrize("size", range(len(SIZES)), ids=map(str, SIZES))
+@pytest.mark.parametrize("types", range(len(MATRICES)), ids=map(" ".join, MATRICES))
+def test_products_of_small_matrices(types, size):
     """Rows, columns and steps that are cut off count as zeros."""
+    (a, b, instruction), (m, n, k) = MATRICES[types], SIZES[size]
+    transposed = (types + size) % 2 == 1  # for each of the types, and for each of the sizes
     target, rng = Target(PROCESSORS["arm bf16"][0]), np.random.default_rng(m)
     mod = tvm.default_schedule(product(m, n, k, a, b, transposed=transposed), target).mod
     x, y = numbers(rng, (m, k), a), numbers(rng, (n, k) if transposed else (k, n), b)

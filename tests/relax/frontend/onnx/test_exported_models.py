@@ -8,9 +8,14 @@ import onnxruntime
 import pytest
 import torch
 from examples.bert import random_bert, random_words
-from examples.resnet18 import random_resnet18
 from tests.relax.frontend.onnx.models import run
-from tests.relax.frontend.torch.architectures import Mobile, Recurrent, UNet, VisionTransformer
+from tests.relax.frontend.torch.architectures import (
+    Mobile,
+    Recurrent,
+    UNet,
+    VisionTransformer,
+    residual,
+)
 
 from tilewright.transform import PassContext
 
@@ -68,7 +73,7 @@ def image(*shape):
 @pytest.mark.parametrize(
     ("make", "shape"),
     [
-        (lambda: random_resnet18(classes=5, width=4), (2, 3, 32, 32)),
+        (residual, (2, 3, 32, 32)),
         (Mobile, (2, 3, 16, 16)),
         (VisionTransformer, (2, 3, 8, 8)),
         (UNet, (2, 1, 8, 8)),

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import torch
 from examples.bert import random_bert, random_words
-from examples.resnet18 import random_resnet18
 from tests.relax.frontend.torch.architectures import (
     Decoder,
     Mobile,
     Recurrent,
     UNet,
     VisionTransformer,
+    residual,
 )
 from tests.relax.frontend.torch.programs import difference, distance, imported
 
@@ -37,8 +37,8 @@ def apart(run, model, inputs):
 
 @pytest.fixture(scope="module")
 def resnet():
-    """A narrow ResNet-18, and its module for any batch."""
-    model = random_resnet18(classes=5, width=4)
+    """A narrow ResNet, and its module for any batch."""
+    model = residual()
     return model, imported(model, (torch.randn(2, 3, 32, 32),), ({0: torch.export.Dim("batch")},))
 
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 from examples.bert import random_bert, random_words
-from examples.resnet18 import random_resnet18
+from tests.relax.frontend.torch.architectures import residual
 from tests.relax.frontend.torch.programs import distance, imported
 from tests.relax.vm.test_devices import DEVICE
 
@@ -17,8 +17,8 @@ def bert():
 
 
 def resnet():
-    """A narrow ResNet-18, and an input."""
-    return random_resnet18(classes=5, width=4), (torch.randn(1, 3, 16, 16),)
+    """A narrow ResNet, and an input."""
+    return residual(), (torch.randn(1, 3, 16, 16),)
 
 
 @pytest.mark.parametrize("make", [bert, resnet])
