@@ -9,8 +9,9 @@ import tilewright as tvm
 from tilewright import relax
 from tilewright.ir import structural_equal
 from tilewright.relax import op
-from tilewright.relax.transform import LegalizeOps
+from tilewright.relax.transform import LegalizeOps, Normalize
 from tilewright.relax.vm import driver
+from tilewright.relax.vm.kept_programs import kept_program
 
 
 @pytest.fixture
@@ -109,6 +110,14 @@ def test_code_without_its_constants_is_compiled_again(compilations, tmp_path):
     ex = relax.build(weighted(3))
     assert len(compilations) == 2
     assert relax.VirtualMachine(ex)["main"](np.zeros(4, "float32"))[0].numpy().tolist() == [3] * 4
+
+
+def test_code_is_for_the_module_beside_it(runs):
+    relax.build(weighted(3))
+    kept = kept_program(Normalize()(weighted(3)), tvm.target.Target("llvm"), "default_build")
+    assert kept.code() is not None
+    kept.keep_module(kept.module().with_attr("numbered", "in another order"))
+    assert kept.code() is None
 
 
 def test_what_python_evaluates_is_compiled_each_time(compilations):

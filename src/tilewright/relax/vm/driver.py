@@ -47,9 +47,8 @@ def after_passes(module: IRModule, pipeline: Pipeline, kept: KeptProgram | None)
     passes = get_pipeline(pipeline)
     if kept is None:
         return passes(module)
-    known = kept.module()
-    if known is not None:
-        return known
+    if kept.has_module:
+        return kept.module()
     result = passes(module)
     kept.keep_module(result)
     return result
@@ -109,7 +108,7 @@ def build(
         kept = kept_program(module, chosen, pipeline)
         code = None if kept is None else kept.code()
         if kept is not None and code is not None:
-            return _loaded(module, chosen, pipeline, kept, code)
+            return _loaded(chosen, kept, code)
         module = after_passes(module, pipeline, kept)
     compiled = compile_graphs(module, graph_programs(module, placement))
     if kept is not None:
@@ -117,21 +116,15 @@ def build(
     return Executable(chosen, lambda: module, lambda _: compiled)
 
 
-def _loaded(
-    module: IRModule, target: Target, pipeline: Pipeline, kept: KeptProgram, code: KeptCode
-) -> Executable:
+def _loaded(target: Target, kept: KeptProgram, code: KeptCode) -> Executable:
     """A program whose code is kept, which is compiled again if somebody wants to see more."""
     options = PassContext.current().alone()
 
-    def read() -> IRModule:
-        with target, options:
-            return after_passes(module, pipeline, kept)
-
-    def compiled(final: IRModule) -> CompiledGraphs:
+    def compiled(module: IRModule) -> CompiledGraphs:
         with options:
-            return compile_graphs(final, graph_programs(final, Placement(target)))
+            return compile_graphs(module, graph_programs(module, Placement(target)))
 
-    return Executable(target, read, compiled, code)
+    return Executable(target, kept.module, compiled, code)
 
 
 def compile(

@@ -162,10 +162,14 @@ class KeptProgram:
             position += values.nbytes
         return form, arrays
 
-    def module(self) -> IRModule | None:
-        """The module after the passes; None if it is not kept."""
-        if self._module_file is None:
-            return None
+    @property
+    def has_module(self) -> bool:
+        """Whether the module after the passes is kept."""
+        return self._module_file is not None
+
+    def module(self) -> IRModule:
+        """The module after the passes, which is kept."""
+        assert self._module_file is not None
         form, arrays = self._module_file
         return from_json(json.loads(form), arrays)
 
@@ -184,25 +188,28 @@ class KeptProgram:
         data = self._cache.get(self._code_key)
         if data is None or self._module_file is None:
             return None
-        _, arrays = self._module_file
+        form, arrays = self._module_file
         size = int.from_bytes(data[:8], "little")
         position = 8 + size
         units: list[ObjectUnit] = []
-        sizes, symbols, constants, signatures, descriptions = json.loads(data[8:position])
+        module, sizes, symbols, constants, signatures, described = json.loads(data[8:position])
+        if module != _digest_of(form):
+            return None  # another process has numbered the arrays in another order
         for length, needs, externals in sizes:
             code = data[position : position + length]
             units.append(ObjectUnit(code, tuple(needs), tuple(externals)))
             position += length
         params = {symbol: _param(arrays[number]) for symbol, number in constants.items()}
         parameters = {n: tuple(Parameter(*p) for p in ps) for n, ps in signatures.items()}
-        return KeptCode(units, symbols, params, parameters, Descriptions.from_json(descriptions))
+        return KeptCode(units, symbols, params, parameters, Descriptions.from_json(described))
 
     def keep_code(self, compiled: CompiledGraphs) -> None:
         """Keep the code of the module that is kept, if it is native code and nothing else."""
         code = compiled.code
         if not isinstance(code, LinkedModule) or compiled.graphs.reasons or not self._module_file:
             return
-        numbers = {id(array): number for number, array in enumerate(self._module_file[1])}
+        form, arrays = self._module_file
+        numbers = {id(array): number for number, array in enumerate(arrays)}
         originals = compiled.constants.originals.items()
         constants = {symbol: numbers.get(id(data)) for symbol, data in originals}
         if None in constants.values():
@@ -211,6 +218,7 @@ class KeptProgram:
         sizes = [(len(unit.code), unit.needs, unit.externals) for unit in units]
         head = json.dumps(
             [
+                _digest_of(form),
                 sizes,
                 code.main.function_names,
                 constants,
@@ -221,6 +229,10 @@ class KeptProgram:
         codes = (unit.code for unit in units)
         self._cache.put(self._code_key, len(head).to_bytes(8, "little"), head, *codes)
         self._cache.trim()
+
+
+def _digest_of(form: bytes) -> str:
+    return hashlib.sha256(form).hexdigest()
 
 
 def _param(data: Any) -> Param:
