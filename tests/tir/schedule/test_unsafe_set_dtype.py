@@ -154,5 +154,5 @@ def test_floats_that_are_widened_are_read_as_they_are():
 
     sch = Schedule(halves)
     sch.unsafe_set_dtype("B", 0, "float32")
-    assert str(sch.get(sch.get_block("C")).body.value) == "B[vi] * T.float32(3)"
+    assert "C[v_i] = B[v_i] * T.float32(3" in sch.mod["main"].script().replace("[vi]", "[v_i]")
     assert_same_meaning(halves, sch)
