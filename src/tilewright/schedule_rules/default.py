@@ -18,13 +18,13 @@ from tilewright.schedule_rules.groups import (
     Group,
     Stage,
     append_epilogues,
-    fetch_next_rows,
     groups_of,
     share_loops,
     stages_of,
 )
 from tilewright.schedule_rules.inline import inline_producers
 from tilewright.schedule_rules.nest import attempt, block_of, is_plain, nest_of, parallelize
+from tilewright.schedule_rules.next_rows import fetch_next_rows
 from tilewright.schedule_rules.reduce_along_columns import reduce_along_columns
 from tilewright.schedule_rules.reduce_along_rows import reduce_along_rows
 from tilewright.schedule_rules.structures import scheduled_by

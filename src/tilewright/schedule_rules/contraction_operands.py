@@ -1,0 +1,146 @@
+"""Operands of a contraction that are packed or converted before they are multiplied."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tilewright.ir.expr import Expr
+from tilewright.schedule_rules.accesses import StridedAccess
+from tilewright.schedule_rules.converted_operands import convert_copy, convert_producer
+from tilewright.schedule_rules.dot_product_steps import (
+    current_access,
+    inline_padding,
+)
+from tilewright.schedule_rules.nest import (
+    block_of,
+    loops_around,
+    parallelize,
+)
+from tilewright.schedule_rules.operands import constant_memory
+from tilewright.schedule_rules.tiled_contraction import TiledContraction, positions_of
+from tilewright.schedule_rules.tiles import (
+    copy_groups,
+    copy_squares,
+)
+from tilewright.tir.buffer import Buffer
+from tilewright.tir.index_map import IndexMap
+from tilewright.tir.schedule import BlockRV, LoopRV
+
+
+class Operands(TiledContraction):
+    """The steps for operands."""
+
+    def pack(self, place: LoopRV | None) -> Buffer:
+        """Copy the panels of the operand that an iteration of `place` uses, side by side: panels
+        one after the other, in each the steps of the sum, in each of these columns.
+
+        Panels that are read once are vectors wide, so that those of a tile are several streams:
+        hardware asks ahead for each of them.
+
+        Returns:
+            The panels.
+        """
+        plan, sch, dot = self.plan, self.sch, self.plan.dot
+        vectors = 1 if self.reads_panels_once() else self.tile.vectors
+        width = vectors * self.tile.lanes
+        (operand,) = plan.found.moving
+        iterators = self.iterators
+        columns = positions_of(plan.columns, iterators)
+        used = [n for n, var in enumerate(iterators) if operand.mentions(var)]
+        inner = [n for n in used if n not in columns]
+
+        def layout(*values: Expr) -> tuple[Any, ...]:
+            flat = self.flat_column(values)
+            if dot is None:
+                return (flat // width, *(values[n] for n in inner), flat % width)
+            sizes = [dot.size if iterators[n] is dot.step else 1 for n in inner]
+            steps = [values[n] // size for n, size in zip(inner, sizes, strict=True)]
+            (grouped,) = positions_of([dot.step], iterators)
+            step, part = values[grouped] % dot.size, values[grouped] % dot.neighbors
+            vector, lane = flat // self.tile.lanes, flat % self.tile.lanes
+            if plan.in_tiles:
+                return (vector, *steps, step // dot.neighbors, lane, part)
+            return (vector // vectors, *steps, vector % vectors, lane, part)
+
+        index_map = IndexMap.from_func(layout, len(iterators))
+        name = current_access(sch, self.block, plan, operand).buffer.name
+        copy = sch.reindex_cache_read(self.block, name, "global", index_map)
+        if dot is not None:
+            inline_padding(sch, copy, operand)
+            if str(operand.buffer.dtype) != dot.dtypes[1]:
+                sch.unsafe_set_dtype(copy, 0, dot.dtypes[1])
+        elif operand in plan.converted:
+            self._convert_panels(copy, place)
+        if place is not None:
+            sch.compute_at(copy, place)
+        around = loops_around(sch, copy, place)
+        if dot is not None:
+            (grouped,) = positions_of([dot.step], iterators)
+            column, step = used.index(columns[-1]), used.index(grouped)
+            copy_groups(sch, copy, column, step, around, self.vectors, dot.neighbors)
+        elif not copy_squares(sch, copy, used.index(columns[-1]), around, self.tile):
+            self.vectorize(copy, around)
+        return block_of(sch, copy).writes[0].buffer
+
+    def _convert_panels(self, copy: BlockRV, place: LoopRV | None) -> None:
+        """Store panels in the type of the sums; those of a constant, which come from memory sooner
+        as they are, when they are used.
+
+        Args:
+            copy: the block that packs them.
+            place: the loop in each iteration of which some panels are used.
+        """
+        sch, (operand,) = self.sch, self.plan.found.moving
+        if operand.buffer.data not in constant_memory(sch):
+            sch.unsafe_set_dtype(copy, 0, self.dtype)
+            return
+        panels = block_of(sch, copy).writes[0].buffer.name
+        converted = sch.cache_read(self.block, panels, "global", [self.block])
+        sch.unsafe_set_dtype(converted, 0, self.dtype)
+        if place is not None:
+            sch.compute_at(converted, place)
+        self.vectorize(converted, loops_around(sch, converted, place))
+
+    def pack_rows(self) -> None:
+        """Copy the operand with rows: those of a tile side by side for each step of the sum."""
+        plan, sch, accesses = self.plan, self.sch, self.plan.found.accesses
+        (operand,) = plan.found.fixed
+        iterators = self.iterators
+        used = [n for n, var in enumerate(iterators) if operand.mentions(var)]
+        (row,), inner = (positions_of(v, iterators) for v in ([plan.found.row], accesses.reduction))
+        around = [n for n in used if n not in (row, *inner)]
+        height = self.tile.rows
+
+        def layout(*values: Expr) -> tuple[Any, ...]:
+            outer, steps = ([values[n] for n in group] for group in (around, inner))
+            return (*outer, values[row] // height, *steps, values[row] % height)
+
+        index_map = IndexMap.from_func(layout, len(iterators))
+        copy = sch.reindex_cache_read(self.block, operand.buffer.name, "global", index_map)
+        if operand in plan.converted:
+            sch.unsafe_set_dtype(copy, 0, self.dtype)
+        at = dict(zip(used, sch.get_loops(copy), strict=True))
+        panel, lane = sch.split(at[row], [None, height])
+        outer = [*(at[n] for n in around), panel]
+        sch.reorder(*outer, *(at[n] for n in inner), lane)
+        sch.unroll(lane)
+        parallelize(sch, outer, plan.machine)
+
+    def convert_unpacked(self) -> Sequence[StridedAccess]:
+        """Convert operands that are not packed.
+
+        Returns:
+            Those that are to be converted for each tile of rows.
+        """
+        plan, left = self.plan, []
+        packed = [*plan.found.moving] if plan.packed else []
+        packed += plan.found.fixed if plan.packs_rows else ()
+        for operand in plan.converted:
+            if operand in packed or convert_producer(self.sch, self.block, operand, self.dtype):
+                continue
+            if plan.converts_tiles(operand):
+                left.append(operand)
+            else:
+                convert_copy(self.sch, self.block, operand, self.dtype, plan.machine)
+        return left

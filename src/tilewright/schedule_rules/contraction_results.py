@@ -1,0 +1,143 @@
+"""Results of a contraction, and what reads them for each tile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tilewright.ir.expr import Expr
+from tilewright.schedule_rules.accesses import accesses_of
+from tilewright.schedule_rules.decisions import without
+from tilewright.schedule_rules.elementwise import vectorize_elements
+from tilewright.schedule_rules.nest import (
+    attempt,
+    block_of,
+    extent_of,
+    loops_around,
+    loops_by_iterator,
+    present,
+    split_into,
+)
+from tilewright.schedule_rules.structures import apply_rule
+from tilewright.schedule_rules.tiled_contraction import TiledContraction, positions_of
+from tilewright.schedule_rules.tiles import (
+    unroll_tile,
+)
+from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
+
+
+class Results(TiledContraction):
+    """The steps for results."""
+
+    def stage(self, epilogue: Sequence[BlockRV]) -> Sequence[BlockRV]:
+        """Collect the results of a tile in memory of its own, each vector on its own.
+
+        In the result, a vector that sticks out at the end of a row would overlap the next row.
+
+        Returns:
+            What reads the tile: the block that copies it, or the only consumer in its place.
+        """
+        plan, sch, lanes = self.plan, self.sch, self.vectors.lanes
+        kept = [*without(plan.found.outer, *plan.columns), plan.found.row]
+        positions = positions_of(kept, self.iterators)
+
+        def layout(*values: Expr) -> tuple[Any, ...]:
+            flat = self.flat_column(values)
+            *outer, row = (values[n] for n in positions)
+            if plan.in_tiles:
+                return (*outer, row, flat)
+            if not plan.multiplies_matrices:
+                return (*outer, row, flat // lanes, flat % lanes)
+            return (*outer, row // lanes, flat // lanes, row % lanes, flat % lanes)
+
+        copy = sch.reindex_cache_write(self.block, 0, "global", layout)
+        if len(epilogue) == 1 and attempt(sch, lambda s: s.compute_inline(copy)) is not None:
+            sch.compute_inline(copy)
+            return epilogue
+        return [copy, *epilogue]
+
+    def schedule_consumers(self, epilogue: Sequence[BlockRV], complete: Sequence[LoopRV]) -> bool:
+        """Compute what reads the results for each tile of them, or else on its own.
+
+        A tile of merged columns is perhaps not a box of the result.
+
+        Returns:
+            Whether something is computed for each tile.
+        """
+        plan, sch = self.plan, self.sch
+        place = complete[-1] if complete else None
+        if epilogue and place is not None and not _is_legal(sch, epilogue[0], place):
+            for consumer in epilogue:
+                apply_rule(vectorize_elements, sch, consumer, plan.machine, plan.outer)
+            return False
+        if plan.in_tiles:
+            assert plan.dot is not None
+            assert place is not None
+            store, *epilogue = epilogue
+            sch.reverse_compute_at(store, place)
+            sch.tensorize(sch.get_loops(store)[-2], plan.dot.tile_intrinsic("store"))
+        elif epilogue:
+            self._separate_rows()
+        for consumer in epilogue:
+            at = place if place is not None and _is_legal(sch, consumer, place) else None
+            if at is not None:
+                sch.reverse_compute_at(consumer, at)
+            self._write(consumer, at)
+        return bool(epilogue)
+
+    def _separate_rows(self) -> None:
+        """Let rows of a result that stays in the function begin at whole vectors.
+
+        Otherwise a vector that sticks out at the end of a row would overlap the next one.
+        """
+        plan = self.plan
+        (store,) = plan.found.accesses.stores
+        first = next((n for n, i in enumerate(store.indices) if i is plan.columns[0]), 0)
+        if first > 0 and plan.width_of_all % plan.lanes:
+            self.sch.storage_align(self.block, 0, first - 1, plan.lanes, 0)
+
+    def _write(self, consumer: BlockRV, place: LoopRV | None) -> None:
+        """Let what reads the results of a tile run in vectors."""
+        tile = self.plan.tile
+        if self.plan.multiplies_matrices and not self.plan.in_tiles:
+            self._write_matrices(consumer, place)
+        elif not self.plan.transposed:
+            around = max(self.plan.outer, loops_around(self.sch, consumer, place))
+            self.vectorize(consumer, around)
+            if place is not None:
+                unroll_tile(self.sch, consumer, place, tile.rows * tile.vectors)
+        elif place is not None:
+            self._transpose(consumer, place)
+
+    def _write_matrices(self, consumer: BlockRV, place: LoopRV | None) -> None:
+        """Write results of which those of an instruction are side by side, in parts of rows."""
+        accesses = accesses_of(block_of(self.sch, consumer))
+        around = max(self.plan.outer, loops_around(self.sch, consumer, place))
+        loops = loops_by_iterator(self.sch, consumer, around)
+        for var in accesses.spatial:
+            if var in loops and accesses.stores[0].stride(var) == 1:
+                _, lane = split_into(self.sch, loops[var], [self.plan.lanes], vector=True)
+                self.sch.vectorize(lane)
+
+    def _transpose(self, consumer: BlockRV, place: LoopRV) -> None:
+        """Transpose squares of the results in registers."""
+        sch, lanes = self.sch, self.vectors.lanes
+        accesses = accesses_of(block_of(sch, consumer))
+        loops = loops_by_iterator(sch, consumer, loops_around(sch, consumer, place))
+        inside = [var for var in accesses.spatial if var in loops]
+        along = [var for var in inside if accesses.stores[0].stride(var) == 1]
+        across = [var for var in inside if accesses.stores[0].stride(var) != 1]
+        if len(along) != 1 or len(across) != 1:
+            return
+        if (extent_of(sch, loops[along[0]]) or 0) < lanes // 2:
+            return
+        (piece,), row = split_into(sch, loops[across[0]], [lanes])
+        (strip,), lane = split_into(sch, loops[along[0]], [lanes], vector=True)
+        sch.reorder(*present(piece, strip), row, lane)
+        sch.unroll(row)
+        sch.vectorize(lane)
+
+
+def _is_legal(sch: Schedule, consumer: BlockRV, place: LoopRV) -> bool:
+    """Whether a consumer can be computed in each iteration of the loop `place`."""
+    return attempt(sch, lambda s: s.reverse_compute_at(consumer, place)) is not None
