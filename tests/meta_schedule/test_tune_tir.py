@@ -18,6 +18,7 @@ from tilewright.error import (
 )
 from tilewright.ir.module import IRModule
 from tilewright.tir.schedule import Schedule
+from tilewright.tune.scheduler.finalists import NOISE
 
 TARGET = "llvm -num-cores=1"
 
@@ -111,7 +112,9 @@ def test_strategies_by_name(strategy, tmp_path):
     assert len(trials) == 8 or (strategy == "droplet" and 4 <= len(trials) < 8)
     assert [record.is_default for record in trials] == [True] + [False] * (len(trials) - 1)
     best = min(r.mean_secs for r in trials)
-    assert database.query_tuning_record(matmul, TARGET).mean_secs == best
+    found = database.query_tuning_record(matmul, TARGET)
+    # The default schedule stays where the best one is faster by noise only.
+    assert found.mean_secs == best or (found.is_default and (1 - NOISE) * found.mean_secs < best)
 
 
 def test_a_seed_repeats_the_choices(fake):
