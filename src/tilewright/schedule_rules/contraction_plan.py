@@ -372,7 +372,8 @@ class Plan:
         cache = self.machine.own_cache
         reads_once = self.has_far_rows() and panels * panel_bytes <= cache // 2
         fitting = panels if reads_once else max(1, min(panels, cache // 4 // panel_bytes))
-        cores = 1 if self.outer else self.machine.cores
+        # Cores share columns, or rows where all columns are there at once.
+        cores = 1 if self.outer or reads_once else self.machine.cores
         most = max(1, min(fitting, panels // cores))
         return [n for n in range(1, most + 1) if panels % n == 0]
 

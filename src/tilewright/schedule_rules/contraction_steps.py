@@ -141,7 +141,8 @@ class _Steps(TiledContraction):
                 sch.vectorize(sch.fuse(*of_vector))
             sch.tensorize(lane, plan.dot.intrinsic(self.tile.lanes))
         if plan.outer == 0:
-            parallelize(sch, first or [*then, block_row], plan.machine)
+            several = [loop for loop in first if extent_of(sch, loop) != 1]
+            parallelize(sch, several or [*then, block_row], plan.machine)
 
     def _column(self, loops: dict[Var, LoopRV]) -> LoopRV:
         """One loop over all columns."""
