@@ -49,6 +49,11 @@ class StridedAccess:
         """By how many elements the place moves with `var`; 0 if it does not."""
         return self.strides.get(var, 0)
 
+    def elements(self, otherwise: int) -> int:
+        """Number of elements of the buffer; symbolic extents count as `otherwise`."""
+        shape = (const_int_value(extent) for extent in self.buffer.shape)
+        return math.prod(otherwise if extent is None else extent for extent in shape)
+
 
 class BlockAccesses:
     """The iterators of a block, and its accesses to memory in terms of them.
@@ -166,11 +171,9 @@ class BlockAccesses:
         Args:
             otherwise: what symbolic extents count as.
         """
-        shape = (const_int_value(extent) for extent in access.buffer.shape)
-        there = math.prod(otherwise if extent is None else extent for extent in shape)
         accessed = math.prod(self.extent(var, otherwise) for var in access.strides)
         total = math.prod(self.extent(var, otherwise) for var in self.extents)
-        return total / max(1, min(there, accessed))
+        return total / max(1, min(access.elements(otherwise), accessed))
 
     def size(self, access: StridedAccess, otherwise: int = 1024) -> int:
         """Maximum number of bytes that all instances access together.

@@ -8,21 +8,11 @@ from typing import Any
 from tilewright.ir.expr import Expr
 from tilewright.schedule_rules.accesses import StridedAccess
 from tilewright.schedule_rules.converted_operands import convert_copy, convert_producer
-from tilewright.schedule_rules.dot_product_steps import (
-    current_access,
-    inline_padding,
-)
-from tilewright.schedule_rules.nest import (
-    block_of,
-    loops_around,
-    parallelize,
-)
+from tilewright.schedule_rules.dot_product_steps import current_access, inline_padding
+from tilewright.schedule_rules.nest import block_of, loops_around, parallelize
 from tilewright.schedule_rules.operands import constant_memory
 from tilewright.schedule_rules.tiled_contraction import TiledContraction, positions_of
-from tilewright.schedule_rules.tiles import (
-    copy_groups,
-    copy_squares,
-)
+from tilewright.schedule_rules.tiles import copy_groups, copy_squares
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule import BlockRV, LoopRV

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Final
 
 from tilewright.ir.dtype import DType
-from tilewright.ir.expr import IntImm, Var
+from tilewright.ir.expr import Var
 from tilewright.schedule_rules.accesses import StridedAccess
 from tilewright.schedule_rules.dot_products import DotProduct, Kind, block_step_cycles, far_rows
 from tilewright.schedule_rules.operands import MANY_ROWS, Contraction
@@ -265,7 +264,7 @@ class Plan:
         total = blocks * (steps * self._block_cycles(self.dot.kind) + BLOCK * products)
         (operand,) = self.found.fixed
         if operand.stride(self.dot.step) != 1 and operand.buffer.data not in constants:
-            total += GROUPING * _elements(operand)
+            total += GROUPING * operand.elements(1)
         return total
 
     def _block_cycles(self, kind: Kind) -> float:
@@ -288,7 +287,7 @@ class Plan:
         for load, part in parts:
             size = found.accesses.size(load)
             if self.in_tiles:  # for which the time of multiplying no longer hides an overestimate
-                size = min(size, _elements(load) * load.buffer.dtype.itemsize)
+                size = min(size, load.elements(1) * load.buffer.dtype.itemsize)
             if size > self.machine.own_cache // 2:
                 waiting += max(0.0, size / self._bytes_per_cycle(load) - part * total)
         return waiting
@@ -376,8 +375,3 @@ class Plan:
         cores = 1 if self.outer or reads_once else self.machine.cores
         most = max(1, min(fitting, panels // cores))
         return [n for n in range(1, most + 1) if panels % n == 0]
-
-
-def _elements(access: StridedAccess) -> int:
-    """Number of elements of the buffer of an access; symbolic extents count as one."""
-    return math.prod(n.value for n in access.buffer.shape if isinstance(n, IntImm))

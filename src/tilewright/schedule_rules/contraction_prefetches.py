@@ -8,9 +8,7 @@ from typing import Any, Final
 
 from tilewright.schedule_rules.contraction_plan import FAR
 from tilewright.schedule_rules.decisions import choose
-from tilewright.schedule_rules.dot_product_steps import (
-    current_access,
-)
+from tilewright.schedule_rules.dot_product_steps import current_access
 from tilewright.schedule_rules.operands import constant_memory
 from tilewright.schedule_rules.tiled_contraction import TiledContraction
 from tilewright.tir.buffer import Buffer

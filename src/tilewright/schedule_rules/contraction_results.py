@@ -20,9 +20,7 @@ from tilewright.schedule_rules.nest import (
 )
 from tilewright.schedule_rules.structures import apply_rule
 from tilewright.schedule_rules.tiled_contraction import TiledContraction, positions_of
-from tilewright.schedule_rules.tiles import (
-    unroll_tile,
-)
+from tilewright.schedule_rules.tiles import unroll_tile
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
 
 

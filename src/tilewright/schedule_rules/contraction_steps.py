@@ -12,19 +12,10 @@ from tilewright.schedule_rules.contraction_prefetches import Prefetches
 from tilewright.schedule_rules.contraction_results import Results
 from tilewright.schedule_rules.converted_operands import convert_copy
 from tilewright.schedule_rules.decisions import choose, without
-from tilewright.schedule_rules.dot_product_steps import (
-    prepare_operands,
-)
-from tilewright.schedule_rules.nest import (
-    Nest,
-    extent_of,
-    parallelize,
-)
+from tilewright.schedule_rules.dot_product_steps import prepare_operands
+from tilewright.schedule_rules.nest import Nest, extent_of, parallelize
 from tilewright.schedule_rules.tiled_contraction import TiledContraction
-from tilewright.schedule_rules.tiles import (
-    RegisterTile,
-    choose_tile,
-)
+from tilewright.schedule_rules.tiles import RegisterTile, choose_tile
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
 from tilewright.tir.tile_registers import TILE_SCOPE

@@ -9,14 +9,9 @@ from typing import Any, Final
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr, Var
 from tilewright.schedule_rules.contraction_plan import Plan
-from tilewright.schedule_rules.nest import (
-    Nest,
-)
+from tilewright.schedule_rules.nest import Nest
 from tilewright.schedule_rules.operands import constant_memory
-from tilewright.schedule_rules.tiles import (
-    RegisterTile,
-    vectorize_tile,
-)
+from tilewright.schedule_rules.tiles import RegisterTile, vectorize_tile
 from tilewright.tir.schedule import BlockRV, Schedule
 from tilewright.tir.tile_registers import COLUMNS
 
@@ -54,6 +49,7 @@ class TiledContraction:
 
     @property
     def iterators(self) -> list[Var]:
+        """The iterators of the block."""
         return [item.var for item in self.plan.found.accesses.block.iter_vars]
 
     @property

@@ -53,9 +53,9 @@ def store_leading_lanes(
         number = emitter.operand(count)
         _store_some(emitter, value, dtype, pointer, number, value_type(count.dtype))
         return
-    first = 0
+    known, first = max(0, min(known, dtype.lanes)), 0
     for lanes in _powers_of_two(dtype.lanes):
-        if max(0, min(known, dtype.lanes)) & lanes:
+        if known & lanes:
             part = _part(emitter, value, dtype, first, lanes)
             _store(emitter, part, dtype.with_lanes(lanes), pointer, str(first))
             first += lanes

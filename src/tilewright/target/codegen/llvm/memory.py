@@ -224,33 +224,41 @@ def _store(emitter: FunctionEmitter, store: BufferStore) -> None:
             _guarded_store(emitter, store.predicate, code)
         return
     raw, lanes = _to_memory(emitter, value, dtype), dtype.lanes
+    if _is_contiguous(index):
+        pointer = address(emitter, store.buffer, index.base)  # type: ignore[attr-defined]
+        if store.predicate is not None:
+            _store_lanes(emitter, raw, dtype, pointer, store.predicate)
+        elif store.buffer.data in emitter.streamed:
+            # The vector is aligned to its size.
+            emitter.module.needs_nontemporal = True
+            code = f"store {ty} {raw}, ptr {pointer}, align {lanes * align}"
+            emitter.effect(f"{code}, !nontemporal !0")
+        else:
+            emitter.store(ty, raw, pointer, align, local=store.buffer.scope() == "local")
+        return
     mask = splat("i1", "true", lanes)
     if store.predicate is not None:
         mask = _mask(emitter, store.predicate, lanes)
-    if _is_contiguous(index):
-        pointer = address(emitter, store.buffer, index.base)  # type: ignore[attr-defined]
-        if store.predicate is None:
-            if store.buffer.data in emitter.streamed:
-                # The vector is aligned to its size.
-                emitter.module.needs_nontemporal = True
-                code = f"store {ty} {raw}, ptr {pointer}, align {lanes * align}"
-                emitter.effect(f"{code}, !nontemporal !0")
-            else:
-                emitter.store(ty, raw, pointer, align, local=store.buffer.scope() == "local")
-            return
-        count = leading_lanes(store.predicate)
-        if count is not None and stores_in_parts(emitter, dtype, count):
-            store_leading_lanes(emitter, raw, dtype, pointer, count)
-            return
-        function = _masked(emitter, "store", dtype)
-        emitter.effect(
-            f"call void {function}({ty} {raw}, ptr {pointer}, i32 {align}, <{lanes} x i1> {mask})"
-        )
-        return
     pointers = addresses(emitter, store.buffer, index)
     function = _masked(emitter, "scatter", dtype)
     emitter.effect(
         f"call void {function}({ty} {raw}, <{lanes} x ptr> {pointers}, i32 {align}, "
+        f"<{lanes} x i1> {mask})"
+    )
+
+
+def _store_lanes(
+    emitter: FunctionEmitter, raw: str, dtype: DType, pointer: str, predicate: Expr
+) -> None:
+    """A store of those of the lanes next to each other for which the predicate holds."""
+    count = leading_lanes(predicate)
+    if count is not None and stores_in_parts(emitter, dtype, count):
+        store_leading_lanes(emitter, raw, dtype, pointer, count)
+        return
+    mask, lanes = _mask(emitter, predicate, dtype.lanes), dtype.lanes
+    function, align = _masked(emitter, "store", dtype), dtype.element.itemsize
+    emitter.effect(
+        f"call void {function}({memory_type(dtype)} {raw}, ptr {pointer}, i32 {align}, "
         f"<{lanes} x i1> {mask})"
     )
 
