@@ -36,6 +36,7 @@ from tilewright.ir.expr import is_const_int
 from tilewright.schedule_rules.default import schedule_module
 from tilewright.schedule_rules.operands import CONSTANT_PARAMS
 from tilewright.script import from_source
+from tilewright.target import Target
 from tilewright.tir.stmt import Allocate, BufferStore, For, ForKind
 from tilewright.tir.transform.machine import Machine
 
@@ -371,6 +372,31 @@ def test_consumers_of_columns_that_are_no_box_run_along_whole_images(machine):
     assert loops[0][0] == ("parallel" if machine is TWO_CORES else "serial")
     # No vector ends at the end of a row.
     assert math.prod(extent for _, extent in loops) == 16 * 6 * 6
+
+
+LEVEL_3 = Target("llvm -mcpu=x86-64-v3 -num-cores=1")
+
+
+def test_pixels_that_fill_no_vectors_are_packed_across_rows():
+    """Each vector of a panel is put together from the rows that it crosses, without conditions."""
+    machine = LEVEL_3.machine._replace(own_cache=1 << 14)
+    sch = scheduled(conv2d(8, 7, 48, 3, 1), machine)
+    assert loops_of(sch, "P_global")[-2:] == [("unrolled", 7), ("vectorized", 8)]
+    text = tvm.build(sch.mod, target=LEVEL_3).get_source("ll")
+    assert "masked.gather" not in text
+    assert "masked.scatter" not in text
+
+
+@pytest.mark.parametrize(
+    ("program", "packed"),
+    [
+        (conv2d(8, 7, 48, 3, 1), "P_global"),
+        (matmul(200, 64, 24, transposed=True), "B_global"),
+    ],
+)
+def test_cores_share_the_copy_of_panels_that_all_of_them_use(program, packed):
+    sch = scheduled(program, LEVEL_3.machine._replace(own_cache=1 << 14, cores=2))
+    assert "parallel" in [kind for kind, _ in loops_of(sch, packed)]
 
 
 @pytest.mark.parametrize("function", [te.exp, te.tanh, te.sigmoid])

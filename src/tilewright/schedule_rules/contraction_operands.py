@@ -2,31 +2,49 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from tilewright.ir.expr import Expr
-from tilewright.schedule_rules.accesses import StridedAccess
+from tilewright.schedule_rules.accesses import StridedAccess, accesses_of
 from tilewright.schedule_rules.converted_operands import convert_copy, convert_producer
 from tilewright.schedule_rules.dot_product_steps import current_access, inline_padding
-from tilewright.schedule_rules.nest import block_of, loops_around, parallelize
+from tilewright.schedule_rules.nest import (
+    block_of,
+    extent_of,
+    loops_around,
+    loops_by_iterator,
+    parallelize,
+)
 from tilewright.schedule_rules.operands import constant_memory
 from tilewright.schedule_rules.tiled_contraction import TiledContraction, positions_of
 from tilewright.schedule_rules.tiles import copy_groups, copy_squares
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule import BlockRV, LoopRV
+from tilewright.tir.stmt import ForKind
+
+MOST_VECTORS_UNROLLED: Final = 32
+"""Maximum number of vectors of a copy that are written one after the other."""
+
+PIECES: Final = 8
+"""Number of pieces of a shared copy for each core."""
 
 
 class Operands(TiledContraction):
     """The steps for operands."""
 
-    def pack(self, place: LoopRV | None) -> Buffer:
+    def pack(self, place: LoopRV | None, *, shared: bool) -> Buffer:
         """Copy the panels of the operand that an iteration of `place` uses, side by side: panels
         one after the other, in each the steps of the sum, in each of these columns.
 
         Panels that are read once are vectors wide, so that those of a tile are several streams:
         hardware asks ahead for each of them.
+
+        Args:
+            place: the loop; None if all panels are copied at once.
+            shared: whether `place` is in no loop that runs in parallel.
 
         Returns:
             The panels.
@@ -65,13 +83,71 @@ class Operands(TiledContraction):
         if place is not None:
             sch.compute_at(copy, place)
         around = loops_around(sch, copy, place)
-        if dot is not None:
-            (grouped,) = positions_of([dot.step], iterators)
-            column, step = used.index(columns[-1]), used.index(grouped)
-            copy_groups(sch, copy, column, step, around, self.vectors, dot.neighbors)
-        elif not copy_squares(sch, copy, used.index(columns[-1]), around, self.tile):
-            self.vectorize(copy, around)
+        self._vectorize_copy(copy, used, around)
+        if shared:
+            self._share(copy, around)
         return block_of(sch, copy).writes[0].buffer
+
+    def _vectorize_copy(self, copy: BlockRV, used: Sequence[int], around: int) -> None:
+        """Let a copy to panels run in vectors.
+
+        Args:
+            copy: the block that copies.
+            used: which of the iterators of the contraction are iterators of the copy.
+            around: number of loops around it that belong to others.
+        """
+        plan, sch, dot = self.plan, self.sch, self.plan.dot
+        columns = [used.index(n) for n in positions_of(plan.columns, self.iterators)]
+        if dot is not None:
+            (grouped,) = positions_of([dot.step], self.iterators)
+            step = used.index(grouped)
+            copy_groups(sch, copy, columns[-1], step, around, self.vectors, dot.neighbors)
+        elif len(columns) > 1 and None not in map(plan.found.accesses.extents.get, plan.columns):
+            self._copy_merged(copy, columns, around)
+        elif not copy_squares(sch, copy, columns[-1], around, self.tile):
+            self.vectorize(copy, around)
+
+    def _copy_merged(self, copy: BlockRV, columns: Sequence[int], around: int) -> None:
+        """Copy merged columns in vectors of the panels, which perhaps cross rows of the operand.
+
+        The distances of what a vector contains repeat after some vectors. If these are written one
+        after the other, the distances are constants, and vectors are put together in registers.
+
+        Args:
+            copy: the block that copies.
+            columns: positions of the merged iterators.
+            around: number of loops around it that belong to others.
+        """
+        sch, lanes = self.sch, self.tile.lanes
+        accesses = accesses_of(block_of(sch, copy))
+        loops = loops_by_iterator(sch, copy, around)
+        merged = [accesses.spatial[n] for n in columns]
+        others = [loop for var, loop in loops.items() if not any(var is item for item in merged)]
+        own = [loops[var] for var in merged if var in loops]
+        sch.reorder(*others, *own)
+        vectors = -(-accesses.count(merged) // lanes)
+        period = accesses.extent(merged[-1]) // math.gcd(accesses.extent(merged[-1]), lanes)
+        unrolled = vectors if vectors <= MOST_VECTORS_UNROLLED else period
+        _, vector, lane = sch.split(sch.fuse(*own), [None, unrolled, lanes])
+        if unrolled <= MOST_VECTORS_UNROLLED:
+            sch.unroll(vector)
+        sch.vectorize(lane)
+
+    def _share(self, copy: BlockRV, around: int) -> None:
+        """Let cores share a copy.
+
+        Args:
+            copy: the block that copies.
+            around: number of loops around it that belong to others.
+        """
+        machine, outer, pieces = self.plan.machine, [], 1
+        for loop in self.sch.get_loops(copy)[around:]:
+            extent = extent_of(self.sch, loop)
+            if self.sch.get(loop).kind is not ForKind.SERIAL or pieces >= PIECES * machine.cores:
+                break
+            outer.append(loop)
+            pieces *= machine.cores if extent is None else extent
+        parallelize(self.sch, outer, machine)
 
     def _convert_panels(self, copy: BlockRV, place: LoopRV | None) -> None:
         """Store panels in the type of the sums; those of a constant, which come from memory sooner

@@ -64,7 +64,7 @@ class Results(TiledContraction):
         """
         plan, sch = self.plan, self.sch
         place = complete[-1] if complete else None
-        if epilogue and place is not None and not _is_legal(sch, epilogue[0], place):
+        if epilogue and (place is None or not _is_legal(sch, epilogue[0], place)):
             for consumer in epilogue:
                 apply_rule(vectorize_elements, sch, consumer, plan.machine, plan.outer)
             return False

@@ -105,11 +105,13 @@ class _Steps(TiledContraction):
             convert_copy(sch, self.block, operand, self.dtype, plan.machine, block_row)
         is_single = plan.width_of_all <= counts[-1] * plan.width
         first = needed if is_single or reads_rows_once else [*needed, block_column]
+        several = [loop for loop in first if extent_of(sch, loop) != 1]
         panels: Buffer | None = None
         if plan.packed:
             # Where columns are merged, those of a panel are not a box of the operand.
             place = [*first, *blocks] if len(plan.columns) == 1 else needed
-            panels = operands.pack(place[-1] if place else None)
+            shared = plan.outer == 0 and not any(loop in several for loop in place)
+            panels = operands.pack(place[-1] if place else None, shared=shared)
             if not (is_single or blocks):
                 prefetches.prefetch_next_copy(block_column)
         in_tiles = results.schedule_consumers(epilogue, first if blocks else around)
@@ -132,7 +134,6 @@ class _Steps(TiledContraction):
                 sch.vectorize(sch.fuse(*of_vector))
             sch.tensorize(lane, plan.dot.intrinsic(self.tile.lanes))
         if plan.outer == 0:
-            several = [loop for loop in first if extent_of(sch, loop) != 1]
             parallelize(sch, several or [*then, block_row], plan.machine)
 
     def _column(self, loops: dict[Var, LoopRV]) -> LoopRV:
