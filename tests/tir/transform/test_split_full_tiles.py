@@ -1,5 +1,6 @@
 """Full tiles run without conditions."""
 
+import pytest
 from tests.passes import lower
 from tests.tir.transform.programs import function, int_var, loop_names, loop_nest, matmul, of_kind
 
@@ -8,6 +9,7 @@ from tilewright.ir.convert import const
 from tilewright.ir.expr import Call
 from tilewright.tir import BufferStore, For, ForKind, IfThenElse, SeqStmt, decl_buffer
 from tilewright.tir.op import if_then_else
+from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.analysis.ranges import conjuncts
 from tilewright.tir.transform.simplify import inline_lets
 from tilewright.tir.transform.split_full_tiles import split_full_tiles
@@ -42,6 +44,27 @@ def test_a_single_full_tile_is_no_loop():
     first, last = split(matmul(8, 12, 8, (6, 4, 4), ORDER)).seq
     assert "m0" not in loop_names(first) + loop_names(last)
     assert [len(of_kind(part, IfThenElse)) for part in (first, last)] == [0, 2]
+
+
+def rows_of_vectors(columns):
+    """A copy of rows in tiles of three vectors of 8 lanes."""
+    A, C = decl_buffer((4, columns), name="A"), decl_buffer((4, columns), name="C")
+    y, tile, vector, lane = map(int_var, ("y", "tile", "vector", "lane"))
+    column = tile * 24 + vector * 8 + lane
+    store = BufferStore(C, A[y, column], (y, column))
+    nest = loop_nest(
+        [(y, 4), (tile, -(-columns // 24)), (vector, 3), (lane, 8)],
+        IfThenElse(column < columns, store),
+        {"vector": ForKind.UNROLLED, "lane": ForKind.VECTORIZED},
+    )
+    return split(function((A, C), nest))
+
+
+@pytest.mark.parametrize(("columns", "has_masks"), [(40, False), (1000, False), (41, True)])
+def test_guards_of_whole_vectors_do_not_ask_for_lanes(columns, has_masks):
+    guards = [node.condition for node in of_kind(rows_of_vectors(columns), IfThenElse)]
+    assert guards
+    assert any("lane" in map(str, variables_of(guard)) for guard in guards) == has_masks
 
 
 def choose_along(columns, extent, low, high):

@@ -16,6 +16,9 @@ that are full in one of two dimensions are doubled for the other as well.
 Where only the last tile of a loop is not full, it comes after the loop. Vectors whose lanes choose
 between two values, such as an image and the zeros around it, are doubled as well.
 
+Before, guards lose the loops that make no difference: ``m0 * 8 + m1 < 1000`` with ``m1 < 8`` is
+``m0 < 125``, a guard of whole tiles.
+
 A guard of a reduction loop (`k0 * 4 + k1 < K`) would have to be asked in each of its iterations;
 there the loop is cut in two instead: the iterations in which the guard always holds, and the rest.
 """
@@ -23,6 +26,7 @@ there the loop is cut in two instead: the iterations in which the guard always h
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import reduce
 
 from tilewright.ir.arithmetic import logical_and
 from tilewright.ir.convert import as_expr, const
@@ -61,7 +65,25 @@ def split_full_tiles(func: PrimFunc) -> PrimFunc:
     """`func` with nests of guarded loops doubled: once without guards, for where they all hold."""
     if all(not isinstance(s, IfThenElse) and choice_of(s) is None for s in statements(func.body)):
         return func
-    return func.with_body(_Splitting()(func.body))
+    return func.with_body(_Splitting()(_Shortening()(func.body)))
+
+
+class _Shortening(StatementRewriter):
+    """Guards without what makes no difference."""
+
+    def __init__(self) -> None:
+        self._ranges = Ranges()
+
+    def For(self, loop: For) -> Stmt:
+        self._ranges.bind(loop.loop_var, loop.min, loop.extent)
+        return loop.map_children(self)
+
+    def IfThenElse(self, stmt: IfThenElse) -> Stmt:
+        parts = conjuncts(stmt.condition)
+        shortened = [self._ranges.without_low_digits(part) for part in parts]
+        if any(new is not old for new, old in zip(shortened, parts, strict=True)):
+            stmt = stmt.replace(condition=reduce(logical_and, shortened))
+        return stmt.map_children(self)
 
 
 def choice_of(stmt: Stmt) -> Call | None:

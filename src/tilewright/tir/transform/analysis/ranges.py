@@ -47,7 +47,13 @@ from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import For, IfThenElse, Stmt
-from tilewright.tir.transform.analysis.affine import affine, difference, expand, factors_of
+from tilewright.tir.transform.analysis.affine import (
+    affine,
+    difference,
+    expand,
+    factors_of,
+    to_expr,
+)
 
 _HARD = (FloorDiv, FloorMod, Div, Mod, Min, Max, Select)
 """What multiplying out does not see through."""
@@ -167,6 +173,24 @@ class Ranges:
         if not dtype.is_int or any(isinstance(n, (BufferLoad, Call)) for n in walk(condition)):
             return None  # arithmetic on data may wrap around
         return self._analyzed(condition) if known is None else known
+
+    def without_low_digits(self, condition: Expr) -> Expr:
+        """``8 * i + j < 1000`` with ``0 <= j < 8`` as ``i < 125``; `condition` itself if there is
+        nothing like `j` in it."""
+        if not (isinstance(condition, LT) and isinstance(condition.b, IntImm)):
+            return condition
+        if not condition.a.dtype.is_index:
+            return condition
+        form = affine(condition.a)
+        for unit in sorted({abs(c) for c in form.terms.values() if abs(c) > 1}, reverse=True):
+            digits = {term: c for term, c in form.terms.items() if c % unit}
+            quotient, rest = divmod(form.constant - condition.b.value, unit)
+            least, most = LinearForm(digits, rest).bounds(self._product)
+            if digits and least >= 0 and most < unit:
+                dtype = condition.a.dtype
+                units = {term: c // unit for term, c in form.terms.items() if c % unit == 0}
+                return LT(to_expr(LinearForm(units, 0), dtype), const(-quotient, dtype))
+        return condition
 
     def _analyzed(self, condition: CompareExpr) -> bool | None:
         """What the analyzer says, where symbolic bounds or divisions may decide."""
