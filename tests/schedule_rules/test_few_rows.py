@@ -116,16 +116,16 @@ def test_a_large_matrix_is_read_once_for_a_few_rows(transposed, cores):
     loops = [sch.get(loop) for loop in sch.get_loops("Y")]
     rows = next(n for n, loop in enumerate(loops) if int(loop.extent) == 6)
     assert math.prod(int(loop.extent) for loop in loops[rows + 1 :]) < 1024 * 640 // 8
-    packed = tvm.default_schedule(large_product(64, transposed), target)
+    packed = tvm.default_schedule(large_product(256, transposed), target)
     names = [[s.get(b).name_hint for b in s.get_child_blocks("root")] for s in (sch, packed)]
     assert len(names[0]) == 2
     assert len(names[1]) > 2
 
 
 def test_a_few_rows_of_each_of_many_images_are_many_rows():
-    x, w = te.placeholder((8, 8, 1024), name="X"), te.placeholder((1024, 640), name="W")
+    x, w = te.placeholder((8, 32, 1024), name="X"), te.placeholder((1024, 640), name="W")
     r = te.reduce_axis((0, 1024), name="r")
-    y = te.compute((8, 8, 640), lambda b, i, j: te.sum(x[b, i, r] * w[r, j], axis=r), name="Y")
+    y = te.compute((8, 32, 640), lambda b, i, j: te.sum(x[b, i, r] * w[r, j], axis=r), name="Y")
     sch = tvm.default_schedule(te.create_prim_func([x, w, y]), ONE_CORE)
     names = [sch.get(block).name_hint for block in sch.get_child_blocks("root")]
     assert names == ["W_global", "Y"]

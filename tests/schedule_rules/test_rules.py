@@ -40,6 +40,8 @@ from tilewright.target import Target
 from tilewright.tir.stmt import Allocate, BufferStore, For, ForKind
 from tilewright.tir.transform.machine import Machine
 
+LEVEL_3 = Target("llvm -mcpu=x86-64-v3 -num-cores=1")
+
 # --- contractions -----------------------------------------------------------------------------
 
 
@@ -64,6 +66,19 @@ def test_rows_from_memory_are_read_once_if_all_columns_stay_near():
     far, near = (scheduled(matmul(rows, 24, 16), machine) for rows in (200, 20))
     assert [extent for _, extent in loops_of(far, "C")[:2]] == [50, 2]
     assert [extent for _, extent in loops_of(near, "C")[:2]] == [2, 5]
+
+
+@pytest.mark.parametrize(("columns", "depth", "rows", "is_packed"), [
+    (500, 500, 16, False), (500, 500, 256, True),  # copying pays where many rows use it
+    (512, 512, 16, True),  # lines of a tile share a few sets of the cache
+    (500, 5000, 16, True),  # a cache keeps no tile of columns
+])  # fmt: skip
+def test_columns_stay_as_they_are_where_a_cache_keeps_those_of_a_tile(
+    columns, depth, rows, is_packed
+):
+    machine = LEVEL_3.machine._replace(own_cache=512 << 10)
+    sch = schedule_module(IRModule({"main": matmul(rows, columns, depth)}), machine)
+    assert ("B_global" in names_of(sch)) == is_packed
 
 
 @pytest.mark.parametrize(("rows", "blocks"), [(200, 1), (100, 2)])
@@ -367,20 +382,17 @@ def test_a_number_for_each_row_between_its_reduction_and_its_use():
 
 @pytest.mark.parametrize("machine", [SMALL, TWO_CORES])
 def test_consumers_of_columns_that_are_no_box_run_along_whole_images(machine):
-    sch = scheduled(pointwise_relu(8, 6, 16), machine)
+    sch = scheduled(pointwise_relu(8, 10, 16), machine)
     loops = loops_of(sch, "R")
     assert loops[0][0] == ("parallel" if machine is TWO_CORES else "serial")
     # No vector ends at the end of a row.
-    assert math.prod(extent for _, extent in loops) == 16 * 6 * 6
-
-
-LEVEL_3 = Target("llvm -mcpu=x86-64-v3 -num-cores=1")
+    assert math.prod(extent for _, extent in loops) == 16 * 10 * 10
 
 
 def test_pixels_that_fill_no_vectors_are_packed_across_rows():
     """Each vector of a panel is put together from the rows that it crosses, without conditions."""
     machine = LEVEL_3.machine._replace(own_cache=1 << 14)
-    sch = scheduled(conv2d(8, 7, 48, 3, 1), machine)
+    sch = scheduled(conv2d(8, 7, 128, 3, 1), machine)
     assert loops_of(sch, "P_global")[-2:] == [("unrolled", 7), ("vectorized", 8)]
     text = tvm.build(sch.mod, target=LEVEL_3).get_source("ll")
     assert "masked.gather" not in text
@@ -390,7 +402,7 @@ def test_pixels_that_fill_no_vectors_are_packed_across_rows():
 @pytest.mark.parametrize(
     ("program", "packed"),
     [
-        (conv2d(8, 7, 48, 3, 1), "P_global"),
+        (conv2d(8, 7, 128, 3, 1), "P_global"),
         (matmul(200, 64, 24, transposed=True), "B_global"),
     ],
 )

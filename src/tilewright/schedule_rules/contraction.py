@@ -14,6 +14,7 @@ from tilewright.schedule_rules.contraction_plan import (
     ENOUGH_FILLED,
     ENOUGH_REUSE,
     LEAST_REUSE,
+    MUCH_REUSE,
     Plan,
 )
 from tilewright.schedule_rules.contraction_steps import tile_contraction
@@ -218,7 +219,8 @@ def _plans_along_columns(plain: Plan, constants: frozenset[Var]) -> list[Plan]:
         is_worth_packing = free or plain.reuse >= ENOUGH_REUSE
         if len(merged) > 1 and is_worth_packing and plain.leaves_lanes_empty():
             forms.append(Plan(found, merged, machine, outer, packed=True))
-        gains = free or plain.exceeds_cache() or plain.converts_columns()
+        is_far = plain.exceeds_cache() and (plain.reuse >= MUCH_REUSE or not plain.keeps_columns())
+        gains = free or is_far or plain.converts_columns()
         if not found.is_contiguous(single) or (
             is_worth_packing and gains and not plain.is_narrow()
         ):

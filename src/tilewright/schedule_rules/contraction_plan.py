@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Final
 
@@ -17,6 +18,9 @@ from tilewright.tir.transform.machine import LINE_BYTES, Machine
 ENOUGH_REUSE: Final = 16
 """How often an element must be used, so that packing what exceeds the cache pays."""
 
+MUCH_REUSE: Final = 192
+"""How often, where the cache keeps as they are the columns that a tile uses."""
+
 LEAST_REUSE: Final = 4
 """How often, so that packing columns that are not neighbours in memory pays."""
 
@@ -31,6 +35,9 @@ FAR: Final = 2048
 
 ENOUGH_FILLED: Final = 0.75
 """The part of the lanes that should be used."""
+
+WAYS: Final = 8
+"""Number of lines that a set of a cache holds."""
 
 SHORTEST_SUM: Final = 128
 """Minimum number of steps of a block of a sum."""
@@ -240,8 +247,8 @@ class Plan:
         around = [v for v in found.outer if not any(v is item for item in self.columns)]
         stream = STREAM
         if self.exceeds_cache() and not self.packed:
-            vector_bytes = self.depth * self.lanes * self.itemsize
-            stream = arrival(self.tile, self.rows, vector_bytes, self.machine)
+            vector_bytes = self.lanes * self.itemsize
+            stream = arrival(self.tile, self.rows, self.depth, vector_bytes, self.machine)
         whole = -(-self.width_of_all // self.lanes)
         steps = self.depth * accesses.count(around)
         total = steps * tile_cost(self.tile, self.rows, whole, stream)
@@ -311,6 +318,23 @@ class Plan:
     def exceeds_cache(self) -> bool:
         """Whether what is read of the operand with columns does not stay in the cache."""
         return self.depth * self.width_of_all * self.itemsize > self.machine.own_cache // 2
+
+    def keeps_columns(self) -> bool:
+        """Whether a cache keeps the columns of a tile as they are, until the next tile of rows uses
+        them: lines whose distance is a multiple of a large power of two share a few of its sets."""
+        accesses, sets = self.found.accesses, self.machine.own_cache // (WAYS * LINE_BYTES)
+        steps = [var for var in accesses.reduction if accesses.extents[var] != 1]
+        for load in self.found.moving:
+            strides = [load.stride(var) for var in steps]
+            if None in strides or self._panel_bytes() > self.machine.own_cache // 2:
+                return False
+            distance = max((abs(stride or 0) for stride in strides), default=0) * self.itemsize
+            lines = self.depth * -(-self.width * self.itemsize // LINE_BYTES)
+            if distance % LINE_BYTES == 0 and distance >= LINE_BYTES:
+                sets //= math.gcd(sets, distance // LINE_BYTES)
+            if lines > WAYS * sets:
+                return False
+        return True
 
     def has_far_rows(self) -> bool:
         """Whether rows are known to be so many that no cache of a core holds all of them."""

@@ -18,12 +18,12 @@ from tilewright.schedule_rules.nest import (
     split_into,
 )
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
-from tilewright.tir.transform.machine import ADD_LATENCY, RESERVED_REGISTERS, Machine
+from tilewright.tir.transform.machine import ADD_LATENCY, LINE_BYTES, RESERVED_REGISTERS, Machine
 
 STREAM: Final = 1.6
 """Cycles in which a vector arrives from the cache that holds the operand."""
 
-MEMORY: Final = 16.0
+MEMORY: Final = 8.0
 """Cycles in which a vector arrives from further away."""
 
 LOAD: Final = 0.1
@@ -32,8 +32,8 @@ LOAD: Final = 0.1
 NEAR_ROW: Final = 0.25
 """What an element of a row costs that shares its cache line with those of other rows."""
 
-EDGE: Final = 0.5
-"""What a tile that is cut off at the edge costs more than a whole one, in tiles."""
+EDGE: Final = 0.1
+"""What a tile with fewer rows than others costs beside these, in tiles."""
 
 LOADS: Final = 1.6
 """Loads in a cycle: two, but for those that meet in a bank of the cache, or cross a line of it."""
@@ -118,7 +118,7 @@ def register_tile(
     def key(tile: Tile) -> tuple[float, int]:
         stream = STREAM
         if streams:
-            stream = arrival(tile, rows, depth * lanes * itemsize, machine)
+            stream = arrival(tile, rows, depth, lanes * itemsize, machine)
         cost = tile_cost(tile, rows, whole, stream, near=near)
         return cost, abs(tile.rows - tile.vectors)
 
@@ -185,19 +185,23 @@ def choose_tile(
     return RegisterTile(at_most(chosen, registers // vectors), vectors, lanes)
 
 
-def arrival(tile: Tile, rows: int, vector_bytes: int, machine: Machine) -> float:
+def arrival(tile: Tile, rows: int, depth: int, vector_bytes: int, machine: Machine) -> float:
     """Cycles in which a vector of columns arrives that no cache holds at first.
 
     The columns of a tile are used for all rows, one tile of them after the other: if they stay in
-    the cache of a core, only the first of these tiles waits for memory.
+    the cache of a core, only the first of these tiles waits for memory. Whole lines arrive, also
+    where the columns of a tile are a part of the last one.
 
     Args:
         rows: how many rows there are altogether.
-        vector_bytes: what all steps of the reduction read in one vector.
+        depth: how many steps the reduction has.
+        vector_bytes: bytes of a vector.
     """
-    if tile.vectors * vector_bytes > machine.own_cache // 2:
-        return MEMORY
-    return STREAM + (MEMORY - STREAM) / -(-rows // tile.rows)
+    width = tile.vectors * vector_bytes
+    lines = -(-width // LINE_BYTES) * LINE_BYTES
+    if depth * lines > machine.own_cache // 2:
+        return MEMORY * lines / width
+    return (STREAM + (MEMORY - STREAM) / -(-rows // tile.rows)) * lines / width
 
 
 def tile_cost(
@@ -211,12 +215,20 @@ def tile_cost(
         stream: cycles in which a vector arrives.
         near: whether rows are next to each other in memory.
     """
+    full, rest = divmod(rows, tile.rows)
+    across = _across(tile, whole, stream, near)
+    if not rest:
+        return full * across
+    return (full + EDGE) * across + _across(tile._replace(rows=rest), whole, stream, near)
+
+
+def _across(tile: Tile, whole: int, stream: float, near: bool) -> float:
+    """Cycles of one step of the reduction for the tiles along the columns."""
     step = _step_cost(tile, stream, near)
     panels, rest = divmod(whole, tile.vectors)
-    across = panels * step
-    if rest:
-        across += _step_cost(Tile(tile.rows, rest), stream, near) + CUT * step
-    return _tiles(rows, tile.rows) * across
+    if not rest:
+        return panels * step
+    return panels * step + _step_cost(tile._replace(vectors=rest), stream, near) + CUT * step
 
 
 def _step_cost(tile: Tile, stream: float, near: bool) -> float:
@@ -225,11 +237,6 @@ def _step_cost(tile: Tile, stream: float, near: bool) -> float:
     lines = tile.vectors + tile.rows * (NEAR_ROW if near else 1.0)
     slowest = max(multiply, load, ADD_LATENCY + COLLISION, stream * tile.vectors)
     return slowest + LOAD * lines
-
-
-def _tiles(extent: int, size: int) -> float:
-    """How many tiles cover `extent`, where one that is cut off counts as more than one."""
-    return -(-extent // size) + (EDGE if extent % size else 0.0)
 
 
 def copy_squares(
