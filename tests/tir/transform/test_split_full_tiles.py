@@ -7,10 +7,11 @@ from tests.tir.transform.programs import function, int_var, loop_names, loop_nes
 from tilewright.ir.arithmetic import logical_and
 from tilewright.ir.convert import const
 from tilewright.ir.expr import Call
-from tilewright.tir import BufferStore, For, ForKind, IfThenElse, SeqStmt, decl_buffer
+from tilewright.tir import Allocate, BufferStore, For, ForKind, IfThenElse, SeqStmt, decl_buffer
 from tilewright.tir.op import if_then_else
 from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.analysis.ranges import conjuncts
+from tilewright.tir.transform.building.allocations import allocation
 from tilewright.tir.transform.simplify import inline_lets
 from tilewright.tir.transform.split_full_tiles import split_full_tiles
 
@@ -65,6 +66,25 @@ def test_guards_of_whole_vectors_do_not_ask_for_lanes(columns, has_masks):
     guards = [node.condition for node in of_kind(rows_of_vectors(columns), IfThenElse)]
     assert guards
     assert any("lane" in map(str, variables_of(guard)) for guard in guards) == has_masks
+
+
+def test_a_tile_with_memory_of_its_own_that_is_not_full_comes_after_the_loop_as_well():
+    A, B, T = (
+        decl_buffer((14,), name="A"),
+        decl_buffer((14,), name="B"),
+        decl_buffer((5,), name="T"),
+    )
+    tile, row, other = map(int_var, ("tile", "row", "other"))
+    double = IfThenElse(tile * 5 + row < 14, BufferStore(T, A[tile * 5 + row] * 2.0, (row,)))
+    copy = IfThenElse(tile * 5 + other < 14, BufferStore(B, T[other], (tile * 5 + other,)))
+    body = SeqStmt([loop_nest([(row, 5)], double), loop_nest([(other, 5)], copy)])
+    full, last = split(function((A, B), loop_nest([(tile, 3)], allocation(body, T)))).seq
+    assert int(full.extent) == 2
+    assert not of_kind(full, IfThenElse)
+    guards = [node.condition for node in of_kind(last, IfThenElse)]
+    assert not any("tile" in map(str, variables_of(guard)) for guard in guards)
+    (first_memory,), (last_memory,) = (of_kind(part, Allocate) for part in (full, last))
+    assert first_memory.buffer_var is not last_memory.buffer_var
 
 
 def choose_along(columns, extent, low, high):

@@ -25,7 +25,7 @@ there the loop is cut in two instead: the iterations in which the guard always h
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 
 from tilewright.ir.arithmetic import logical_and
@@ -37,7 +37,7 @@ from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.ir.structural import structural_equal
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.stmt import BufferStore, For, ForKind, IfThenElse, SeqStmt, Stmt, seq
+from tilewright.tir.stmt import Allocate, BufferStore, For, ForKind, IfThenElse, SeqStmt, Stmt, seq
 from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.analysis.affine import difference, split
 from tilewright.tir.transform.analysis.ranges import Ranges, conjuncts
@@ -250,20 +250,46 @@ def merged(statements: Iterable[Stmt]) -> list[Stmt]:
 def parted(stmt: Stmt) -> Stmt:
     """A loop over tiles of which only the last one is not full, with that one after the loop: what
     is known of it decides most of its guards."""
-    if not isinstance(stmt, For) or not isinstance(stmt.body, IfThenElse):
-        return stmt
-    condition, full, last = stmt.body.condition, stmt.body.then_case, stmt.body.else_case
-    if stmt.kind is not ForKind.SERIAL or stmt.annotations or last is None:
+    if not isinstance(stmt, For) or stmt.kind is not ForKind.SERIAL or stmt.annotations:
         return stmt
     if not isinstance(stmt.extent, IntImm) or not is_const_int(stmt.min):
         return stmt
-    count = _iterations(condition, stmt)
-    if count is None or count != stmt.extent.value - 1 or count == 0:
+    count = stmt.extent.value - 1
+    asked = [b for b in _branches(stmt.body) if _iterations(b.condition, stmt) == count]
+    if not asked or count == 0:
         return stmt
-    first = stmt.replace(extent=const(count, stmt.extent.dtype), body=full)
+    first = stmt.replace(
+        extent=const(count, stmt.extent.dtype), body=_Taking(asked, True)(stmt.body)
+    )
     if count == 1:
-        first = Iteration({stmt.loop_var: stmt.min})(full)
+        first = Iteration({stmt.loop_var: stmt.min})(first.body)
+    last = _Taking(asked, False)(stmt.body)
     return seq(first, Iteration({stmt.loop_var: as_expr(stmt.min + count)})(last))
+
+
+def _branches(body: Stmt) -> Iterator[IfThenElse]:
+    """The branches with two cases that each iteration of a loop takes once."""
+    if isinstance(body, SeqStmt):
+        for part in body.seq:
+            yield from _branches(part)
+    elif isinstance(body, Allocate):
+        yield from _branches(body.body)
+    elif isinstance(body, IfThenElse) and body.else_case is not None:
+        yield body
+
+
+class _Taking(StatementRewriter):
+    """The first case of some branches, or the other one."""
+
+    def __init__(self, branches: Iterable[IfThenElse], first: bool) -> None:
+        self._branches = {id(branch) for branch in branches}
+        self._first = first
+
+    def IfThenElse(self, stmt: IfThenElse) -> Stmt:
+        if id(stmt) not in self._branches:
+            return stmt
+        assert stmt.else_case is not None
+        return stmt.then_case if self._first else stmt.else_case
 
 
 def _iterations(condition: Expr, loop: For) -> int | None:
