@@ -85,6 +85,25 @@ def test_the_digits_of_a_number_each_simplified_are_the_number(width, side):
     assert python_text(again) == python_text(analyzer.simplify(number))
 
 
+@pytest.mark.parametrize(("side", "width"), [(12, 8), (14, 8), (7, 16), (6, 4), (5, 8)])
+def test_the_remainder_of_a_number_in_digits_is_that_of_the_number(side, width):
+    analyzer = Analyzer()
+    i, j = Var("i", INT32), Var("j", INT32)
+    analyzer.bind_range(i, 0, 50)
+    analyzer.bind_range(j, 0, width)
+    number = i * width + j
+    row, column = number // side, number % side
+    assert analyzer.simplify((row * side + column) % width) is j
+    factor = side % width
+    assert analyzer.simplify((row * factor + column) % width) is j
+    other = analyzer.simplify((row * (factor + 1) + column) % width)
+    digits = eval(f"lambda i, j: {python_text(other)}")
+    for a in range(50):
+        for b in range(width):
+            n = a * width + b
+            assert digits(a, b) == (n // side * (factor + 1) + n % side) % width
+
+
 def test_a_remainder_of_a_remainder_that_does_not_fit_stays():
     analyzer = Analyzer()
     i, j = Var("i", INT32), Var("j", INT32)

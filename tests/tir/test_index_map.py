@@ -107,6 +107,19 @@ def test_an_inverse_exists_only_without_padding(layout):
             index_map.inverse(shape)
 
 
+@pytest.mark.parametrize(("side", "lanes"), [(12, 8), (14, 8), (7, 16), (10, 4)])
+def test_the_digits_of_two_indices_as_one(side, lanes):
+    """The remainder alone is that of a smaller number."""
+
+    def vectors(y, x):
+        return (y * side + x) // lanes, (y * (side % lanes) + x) % lanes
+
+    index_map = IndexMap.from_func(vectors)
+    back, _ = index_map.non_surjective_inverse([side, side])
+    for place in places((side, side)):
+        assert values(back, values(index_map, place)) == place
+
+
 def test_the_usual_padding():
     index_map = IndexMap.from_func(lambda i: (i // 4, i % 4))
     back, is_padding = index_map.non_surjective_inverse([14])

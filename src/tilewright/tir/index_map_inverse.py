@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from tilewright.arith import Analyzer, detect_iter_map, inverse_affine_iter_map
 from tilewright.arith.linear import linear_form
@@ -20,7 +20,7 @@ from tilewright.ir.arithmetic import logical_not, logical_or
 from tilewright.ir.convert import as_expr, cast, const
 from tilewright.ir.expr import Expr, FloorDiv, FloorMod, IntImm, Var, is_const_int
 from tilewright.ir.range import Range
-from tilewright.ir.rewrite import walk
+from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.tir.index_map import IndexMap
 
 
@@ -41,6 +41,7 @@ def inverse(index_map: IndexMap, ranges: Sequence[Range]) -> IndexMap:
     if index_map.inverse_index_map is not None:
         return index_map.inverse_index_map
     index_map, ranges = index_map.aligned_with(ranges)
+    index_map = _with_digits_of_quotients(index_map)
     found = _inverted(index_map, ranges)
     if isinstance(found, _Inverted):
         return found.back
@@ -58,6 +59,7 @@ def non_surjective_inverse(index_map: IndexMap, ranges: Sequence[Range]) -> tupl
         again = index_map.map_indices(given.final_indices)
         checks = [x != y for x, y in zip(again, given.initial_indices, strict=True)]
         return given, _padding(index_map, ranges, given, checks)
+    index_map = _with_digits_of_quotients(index_map)
     found = _inverted(index_map, ranges)
     if not isinstance(found, _Inverted):
         reason = found
@@ -82,6 +84,39 @@ def _is_all(box: Sequence[Range], array: Sequence[Range]) -> bool:
         and is_const_int(whole.extent, item.extent.value)
         for item, whole in zip(box, array, strict=True)
     )
+
+
+def _with_digits_of_quotients(index_map: IndexMap) -> IndexMap:
+    """The map with remainders of the numbers whose quotients are other indices.
+
+    ``((y * 12 + x) // 8, (y * 4 + x) % 8)`` has the digits of ``y * 12 + x``, though its remainder
+    was simplified by itself.
+    """
+    quotients = [
+        node for index in index_map.final_indices for node in walk(index) if _is_quotient(node)
+    ]
+    if not quotients:
+        return index_map
+    rewriter = _Remainders(quotients)
+    return IndexMap(index_map.initial_indices, tuple(map(rewriter, index_map.final_indices)))
+
+
+def _is_quotient(node: object) -> TypeGuard[FloorDiv]:
+    return isinstance(node, FloorDiv) and isinstance(node.b, IntImm) and node.b.value > 1
+
+
+class _Remainders(Rewriter):
+    def __init__(self, quotients: Sequence[FloorDiv]) -> None:
+        self._quotients = quotients
+
+    def FloorMod(self, node: FloorMod) -> Expr:
+        for quotient in self._quotients:
+            divisor = quotient.b
+            if isinstance(divisor, IntImm) and is_const_int(node.b, divisor.value):
+                apart = linear_form(as_expr(quotient.a - node.a))
+                if not any(n % divisor.value for n in (apart.constant, *apart.terms.values())):
+                    return FloorMod(quotient.a, divisor)
+        return node.map_children(self)
 
 
 def _inverted(index_map: IndexMap, ranges: Sequence[Range]) -> _Inverted | str:

@@ -195,11 +195,23 @@ def terms_modulo(
 ) -> tuple[Terms, int, bool]:
     """The terms modulo `divisor`; whether something changed.
 
-    A term ``x % c`` whose multiple by ``c`` is a multiple of the divisor is as good as ``x``.
+    A term ``x % c`` whose multiple by ``c`` is a multiple of the divisor is as good as ``x``. So is
+    ``x // c * k + x % c`` where ``k - c`` is one.
     """
     rest: Terms = {}
     changed = False
+    taken: set[Expr] = set()
     for term, factor in terms.items():
+        if term in taken:
+            continue
+        quotient = _quotient_beside(s, term, factor, terms, divisor)
+        if quotient is not None:
+            if quotient in rest:
+                rest[quotient] -= terms[quotient]
+            taken.add(quotient)
+            constant += collect(term.a, factor, rest)
+            changed = True
+            continue
         if factor % divisor == 0:
             changed = True
             continue
@@ -215,6 +227,19 @@ def terms_modulo(
             rest[term] = rest.get(term, 0) + small
     changed |= not 0 <= constant < divisor
     return rest, constant % divisor, changed
+
+
+def _quotient_beside(
+    s: Simplifier, term: Any, factor: int, terms: Terms, divisor: int
+) -> Expr | None:
+    """The term ``x // c`` that makes a multiple of ``x`` with `term`, which is ``x % c``, modulo
+    `divisor`."""
+    inner = _modulus(term)
+    if not inner or not s.exact(term.a):
+        return None
+    quotient = s.make(FloorDiv, term.a, term.b)
+    beside = terms.get(quotient, 0)
+    return quotient if beside and (beside - factor * inner) % divisor == 0 else None
 
 
 def _modulus(term: Any) -> int:
