@@ -31,6 +31,7 @@ SHARED: Final = "linkonce_odr hidden "
 SHARED_TYPES: Final = (
     ("i64",), ("i64", "i64"), ("i64", "i64", "i64"),
     ("ptr",), ("ptr", "i64"), ("ptr", "i64", "i64"), ("ptr", "ptr"),
+    ("ptr", "i64", "i64", "i64"), ("ptr", "i64", "ptr", "i64"),
     ("ptr", "ptr", "ptr"), ("ptr", "ptr", "ptr", "i64"), ("ptr", "ptr", "ptr", "i64", "i64"),
     ("ptr", "ptr", "i64", "ptr", "ptr"), ("ptr", "ptr", "i64", "ptr", "i64"),
 )  # fmt: skip

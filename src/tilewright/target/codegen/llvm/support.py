@@ -34,7 +34,7 @@ from tilewright.target.codegen.llvm.helper_functions import (
 )
 from tilewright.target.codegen.llvm.module import ModuleText
 from tilewright.target.target import Target
-from tilewright.tir.call_boundary.argument_errors import shared_functions
+from tilewright.tir.call_boundary.shared_functions import shared_functions
 
 _FOLDER: Final = Path(__file__).parent
 LAUNCHER: Final = Path(launcher.__file__).with_name("launcher.ll")
