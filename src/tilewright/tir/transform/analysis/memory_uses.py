@@ -32,8 +32,8 @@ def allocates(root: Stmt) -> bool:
 
 def stored_pointers(function: PrimFunc) -> set[Var]:
     """The pointers through which `function` itself writes."""
-    nodes = walk_once(function.body)
-    return {item.buffer.data for item in nodes if isinstance(item, BufferStore)}
+    stores = (item for item in statements(function.body) if isinstance(item, BufferStore))
+    return {store.buffer.data for store in stores}
 
 
 def written_pointers(function: PrimFunc) -> set[Var]:
