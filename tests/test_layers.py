@@ -12,9 +12,10 @@ ROOT = Path(tilewright.__file__).parent
 
 LAYERS = {
     "error": set(),
+    "garbage": set(),
     "providers": set(),
     "operating_system": set(),
-    "ir": {"error", "providers"},
+    "ir": {"error", "garbage", "providers"},
     "arith": {"ir"},
     "tir": {"arith"},
     "target": {"tir"},

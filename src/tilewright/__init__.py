@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any, Final
 
 from tilewright.error import did_you_mean
+from tilewright.garbage import few_collections
 from tilewright.providers import provide
 
 if TYPE_CHECKING:
@@ -148,12 +149,13 @@ __all__ = ["__version__", *_MODULES, *_HOME]  # pyright: ignore[reportUnsupporte
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        value = getattr(importlib.import_module(_HOME[name]), name)
-    elif name in _MODULES:
-        value = importlib.import_module(f"tilewright.{name}")
-    else:
+    if name not in _HOME and name not in _MODULES:
         raise AttributeError(f"module 'tilewright' has no attribute {name!r}{_hint(name)}")
+    with few_collections():
+        if name in _HOME:
+            value = getattr(importlib.import_module(_HOME[name]), name)
+        else:
+            value = importlib.import_module(f"tilewright.{name}")
     globals()[name] = value
     return value
 

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from types import FunctionType
 
 import pytest
 
@@ -21,7 +22,7 @@ from tilewright.ir import (
     structural_equal,
     walk,
 )
-from tilewright.ir.node import Role
+from tilewright.ir.node import Node, Role, child, node
 from tilewright.ir.rewrite import Rewriter, rewrite
 from tilewright.tir import (
     BufferLoad,
@@ -191,3 +192,20 @@ def test_a_dtype_may_be_given_by_name():
     for dtype in (Var("x", "int32").dtype, IntImm("int8", 1).dtype, Var("x", "int32", None).dtype):
         assert isinstance(dtype, DType)
     assert (Var("x", "int32") + 1.5).dtype == "float32"
+
+
+@node
+class Pair(Node):
+    first: IntImm = child()
+    second: IntImm = child()
+
+
+def test_a_method_is_compiled_when_it_is_first_used():
+    assert not isinstance(vars(Pair)["replace"], FunctionType)
+    pair = Pair(IntImm(I32, 1), IntImm(I32, 2))
+    changed = pair.replace(second=IntImm(I32, 3))
+    assert isinstance(vars(Pair)["replace"], FunctionType)
+    assert not isinstance(vars(Pair)["map_children"], FunctionType)
+    assert changed.first is pair.first
+    assert changed.second.value == 3
+    assert Pair.replace.__qualname__ == "Pair.replace"

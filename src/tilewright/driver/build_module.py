@@ -8,7 +8,7 @@ from typing import Any
 from tilewright.driver.default import DefaultSchedule
 from tilewright.driver.pipeline import for_backend, generate_code, lowering, readable_loops
 from tilewright.error import ArgumentError, TargetError
-from tilewright.ir.garbage import few_collections
+from tilewright.garbage import few_collections
 from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.recursion import deep_recursion
 from tilewright.runtime.module import Module, compiled_module

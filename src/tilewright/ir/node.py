@@ -222,17 +222,14 @@ def node(cls: NodeT) -> NodeT:
     namespace["__node_fields__"] = fields
     arguments = tuple(f for f in fields if f.role is not Role.DERIVED)
     namespace["__match_args__"] = tuple(f.name for f in arguments)
-    for name, function in _generate(cls, fields, arguments).items():
-        namespace.setdefault(name, function)
+    generator = _Generator(cls, fields, arguments)
+    for name, method in generator.methods().items():
+        namespace.setdefault(name, method)
     if GUARD:
         namespace["__setattr__"] = namespace["__delattr__"] = _refuse_mutation
     result: Any = type(cls)(cls.__name__, cls.__bases__, namespace)
     result.__qualname__ = cls.__qualname__
-    # Generated methods name their own class to construct it: give them the final one.
-    for name in ("map_children", "replace", "__reduce__"):
-        method = vars(result).get(name)
-        if method is not None and "_cls" in method.__globals__:
-            method.__globals__["_cls"] = result
+    generator.owner = result
     if name := node_name(result):
         NODE_TYPES[name] = result
     return result
@@ -362,34 +359,67 @@ def _one_converted(field: Field, place: str, value: Any) -> Any:
     raise ArgumentError(f"{place} is of type {kind.__name__}, got {value!r}")
 
 
-def _generate(
-    cls: type, fields: tuple[Field, ...], arguments: tuple[Field, ...]
-) -> dict[str, Callable[..., Any]]:
-    """Compile the generated methods of `cls`."""
-    scope: dict[str, Any] = dict(vars(sys.modules[cls.__module__]))
-    scope |= {"_cls": cls, "_KEEP": _KEEP, "_map_tuple": map_tuple, "_check": _check_child}
-    scope |= {"_set": object.__setattr__, "_new": object.__new__, "_PLAIN": _PLAIN_CALLABLES}
-    scope |= {"_convert": _converted, "_owner": cls.__name__}
-    for field in arguments:
-        scope |= {f"_field_{field.name}": field, f"_kind_{field.name}": field.kind}
-        if field.default is not MISSING:
-            scope[f"_default_{field.name}"] = field.default
-    source = "\n".join(
-        (
-            _init_source(cls.__name__, fields, arguments),
-            _make_source(cls, fields, arguments),
-            _children_source(arguments),
-            _map_children_source(arguments),
-            _replace_source(cls, arguments),
-            _reduce_source(cls, arguments),
-        )
-    )
-    methods: dict[str, Any] = {}
-    exec(compile(source, f"<node {cls.__name__}>", "exec"), scope, methods)
-    scope["_make"] = methods.pop("_make")
-    for name, method in methods.items():
-        method.__qualname__ = f"{cls.__name__}.{name}"
-    return methods
+class _Generator:
+    """Compiles the methods of a node class, each when it is first used: most programs use few."""
+
+    def __init__(
+        self, declared: type, fields: tuple[Field, ...], arguments: tuple[Field, ...]
+    ) -> None:
+        self._declared, self._fields, self._arguments = declared, fields, arguments
+        self.owner = declared
+
+    def methods(self) -> dict[str, _Generated]:
+        """The methods by name."""
+        return {name: _Generated(self, name) for name in self._sources}
+
+    def compiled(self, name: str) -> Any:
+        """The method of that name, which the class has from now on."""
+        scope, methods = self._scope, dict[str, Any]()
+        source = self._sources[name]()
+        exec(compile(source, f"<node {self.owner.__name__}>", "exec"), scope, methods)
+        if "_make" in methods:
+            scope["_make"] = methods["_make"]
+        method = methods[name]
+        method.__qualname__ = f"{self.owner.__name__}.{name}"
+        setattr(self.owner, name, method)
+        return method
+
+    @property
+    def _sources(self) -> dict[str, Callable[[], str]]:
+        cls, arguments = self._declared, self._arguments
+        return {
+            "__init__": lambda: _init_source(cls.__name__, self._fields, arguments),
+            "children": lambda: _children_source(arguments),
+            "map_children": lambda: "\n".join(
+                (_make_source(cls, self._fields, arguments), _map_children_source(arguments))
+            ),
+            "replace": lambda: _replace_source(cls, arguments),
+            "__reduce__": lambda: _reduce_source(cls, arguments),
+        }
+
+    @functools.cached_property
+    def _scope(self) -> dict[str, Any]:
+        """What the methods refer to."""
+        scope: dict[str, Any] = dict(vars(sys.modules[self._declared.__module__]))
+        scope |= {"_cls": self.owner, "_KEEP": _KEEP, "_map_tuple": map_tuple}
+        scope |= {"_check": _check_child, "_set": object.__setattr__, "_new": object.__new__}
+        scope |= {"_PLAIN": _PLAIN_CALLABLES, "_convert": _converted}
+        scope["_owner"] = self.owner.__name__
+        for field in self._arguments:
+            scope |= {f"_field_{field.name}": field, f"_kind_{field.name}": field.kind}
+            if field.default is not MISSING:
+                scope[f"_default_{field.name}"] = field.default
+        return scope
+
+
+class _Generated:
+    """Stands for a method of a class until that is used."""
+
+    def __init__(self, generator: _Generator, name: str) -> None:
+        self._generator, self._name = generator, name
+
+    def __get__(self, instance: object, owner: type) -> Any:
+        return self._generator.compiled(self._name).__get__(instance, owner)
 
 
 def _init_source(name: str, fields: tuple[Field, ...], arguments: tuple[Field, ...]) -> str:

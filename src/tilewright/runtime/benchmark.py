@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -97,9 +96,9 @@ class BenchmarkResult:
         self.results = tuple(results)
         if not self.results:
             raise ArgumentValueError("BenchmarkResult: there are no results")
-        self.mean, self.median = statistics.fmean(results), statistics.median(results)
+        self.mean, self.median = float(np.mean(results)), float(np.median(results))
         self.max, self.min = max(results), min(results)
-        self.std = statistics.pstdev(results)
+        self.std = float(np.std(results))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, BenchmarkResult) and self.results == other.results

@@ -38,7 +38,7 @@ from tilewright.ir.expr import (
     is_const_int,
 )
 from tilewright.ir.rewrite import walk
-from tilewright.tir.stmt import For, Stmt
+from tilewright.tir.stmt import BufferStore, For, Stmt
 from tilewright.tir.substitute import variables_of
 
 ROOM: Final = 65_536
@@ -168,7 +168,7 @@ INTERVAL_OPERATIONS: Final[dict[type, Callable[[Interval, Interval], Interval]]]
 def largest_counts(body: Stmt) -> dict[Var, int]:
     """The largest values of variables for which no extent that rounds them up overflows."""
     found: dict[Var, int] = {}
-    for loop in walk(body):
+    for loop in walk(body, skip=lambda node: isinstance(node, BufferStore)):
         if not isinstance(loop, For) or isinstance(loop.extent, (IntImm, Var)):
             continue
         for node in walk(loop.extent):

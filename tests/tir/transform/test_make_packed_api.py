@@ -10,6 +10,7 @@ from tilewright.error import LoweringError
 from tilewright.ir.dtype import PointerType, PrimType
 from tilewright.ir.library import Parameter
 from tilewright.tir.call_boundary import structures as abi
+from tilewright.tir.call_boundary.array_check import ARRAY_CHECK
 from tilewright.tir.call_boundary.make_packed_api import make_packed_api
 from tilewright.tir.call_boundary.metadata import parameters_of
 from tilewright.tir.stmt import nop
@@ -49,6 +50,21 @@ def test_the_packed_function_is_exported():
     assert [p.dtype for p in entry.params] == ["handle", "handle", "int32", "handle"]
     calls = [c.op for c in tir_calls(entry) if isinstance(c.op, tvm.ir.GlobalVar)]
     assert calls.count(tvm.ir.GlobalVar("main")) == 1
+
+
+def test_arrays_are_checked_by_a_function_that_modules_share():
+    packed = make_packed_api(lowered())
+    calls = [c.op for c in tir_calls(packed["__tvm_ffi_main"]) if c.op is ARRAY_CHECK]
+    assert len(calls) == 2
+    assert packed[ARRAY_CHECK].attrs["tir.is_shared"]
+    source = tvm.build(lowered(), target="llvm").get_source()
+    assert f'declare i32 @"{ARRAY_CHECK.name_hint}"' in source
+
+
+def test_nothing_is_written_behind_an_error():
+    source = tvm.build(lowered(), target="llvm").get_source()
+    assert "raise" in source
+    assert "dead" not in source
 
 
 def test_a_private_function_stays_private():

@@ -9,7 +9,7 @@ import numpy as np
 
 from tilewright.driver.build_module import build as build_tensor_programs
 from tilewright.error import ArgumentError, UnknownNameError, did_you_mean
-from tilewright.ir.garbage import few_collections
+from tilewright.garbage import few_collections
 from tilewright.ir.module import IRModule
 from tilewright.ir.pass_context import PassContext
 from tilewright.ir.recursion import deep_recursion

@@ -15,10 +15,12 @@ from tilewright.ir.dtype import FLOAT64, HANDLE, INT32, INT64, DType
 from tilewright.ir.expr import Call, Cast, Expr, IntImm, Select, StringImm, Var
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.call_boundary import structures as abi
-from tilewright.tir.call_boundary.argument_errors import (
-    DEVICE_ERROR,
-    DTYPE_ERROR,
-    KIND_ERROR,
+from tilewright.tir.call_boundary.argument_errors import DEVICE_ERROR, KIND_ERROR
+from tilewright.tir.call_boundary.array_check import (
+    ARRAY_CHECK,
+    begins_at_offset,
+    description,
+    tensor_of,
 )
 from tilewright.tir.call_boundary.structures import Steps
 from tilewright.tir.index_limits import largest_size
@@ -74,30 +76,27 @@ class ArgumentChecks:
 
     def anything(self, position: int, param: Var) -> None:
         """A value of any kind is given by its address."""
-        place = abi.as_address(self._args.pointer) + const(abi.ANY_SIZE * position, "int64")
-        self._define(param, abi.as_pointer(place))
+        self._define(param, self._address(position))
 
     def array(self, position: int, param: Var, buffer: Buffer, on_host: bool = False) -> None:
         """Read an array, and bind the symbolic sizes that it is the first to mention."""
         where = self._where(position, buffer.name)
-        index = self._type_index(position)
-        is_object = index.equal(abi.TYPE_TENSOR)
-        self._expect_kind(where, index, "an array", (abi.TYPE_DLTENSOR, abi.TYPE_TENSOR))
-        header = Select(is_object, const(abi.OBJECT_HEADER_SIZE, "int64"), const(0, "int64"))
+        device_type = 1 if on_host else self._device_type
+        described = description(buffer, device_type, _alignment(buffer))
+        constants = self._steps.constant(f"{buffer.name}_description", described)
+        place, dtype = self._place(where), StringImm(str(buffer.dtype))
+        call = Call(INT32, ARRAY_CHECK, (self._address(position), place, dtype, constants))
+        self._steps.do(abi.leave_unless_0(call))
         struct = abi.pointer_var(f"{buffer.name}_array")
-        self._steps.bind(struct, abi.as_pointer(self._value(position) + header))
+        kind = self._args.load(abi.Field(INT32, 4 * position))
+        self._steps.bind(struct, tensor_of(kind, self._value(position)))
         tensor = abi.View(struct)
-        self._dtype(where, buffer, tensor)
-        self._check(
-            tensor.load(abi.NDIM).equal(buffer.ndim),
-            "ValueError",
-            f"{where} expected {_count(buffer.ndim, 'dimension')}, got %lld",
-            _int64(tensor.load(abi.NDIM)),
-        )
-        self._device(where, tensor, 1 if on_host else self._device_type)
+        if device_type != 1:
+            self._beside_first(where, tensor, device_type)
         extents = self._extents(position, where, buffer, tensor)
-        self._layout(position, where, buffer, tensor, extents)
-        self._data(position, where, buffer, tensor, extents)
+        if buffer.strides:
+            self._layout(position, where, buffer, tensor, extents)
+        self._data(position, where, buffer, tensor)
         self._index_range(where, buffer, extents)
         self.values[param] = struct
 
@@ -120,7 +119,7 @@ class ArgumentChecks:
 
     def _integer(self, position: int, param: Var, where: str, largest: int | None) -> None:
         dtype = param.dtype
-        index, value = self._type_index(position), self._value(position)
+        index, value = self._type_index(position, param.name), self._value(position)
         expected = "a bool" if dtype.is_bool else "an int"
         self._expect_kind(where, index, expected, (abi.TYPE_INT, abi.TYPE_BOOL))
         low, high = (0, 1) if dtype.is_bool else (dtype.min_int, dtype.max_int)
@@ -137,7 +136,7 @@ class ArgumentChecks:
         self._define(param, number)
 
     def _float(self, position: int, param: Var, where: str) -> None:
-        index = self._type_index(position)
+        index = self._type_index(position, param.name)
         kinds = (abi.TYPE_FLOAT, abi.TYPE_INT, abi.TYPE_BOOL)
         self._expect_kind(where, index, "a float", kinds)
         real = self._args.load(abi.Field(FLOAT64, 2 * position + 1))
@@ -146,7 +145,7 @@ class ArgumentChecks:
         self._define(param, cast(param.dtype, number))
 
     def _pointer(self, position: int, param: Var, where: str) -> None:
-        index, value = self._type_index(position), self._value(position)
+        index, value = self._type_index(position, param.name), self._value(position)
         kinds = (
             abi.TYPE_POINTER, abi.TYPE_NONE, abi.TYPE_DLTENSOR, abi.TYPE_TENSOR,
             abi.TYPE_RAW_STRING,
@@ -159,40 +158,34 @@ class ArgumentChecks:
 
     # --- arrays -------------------------------------------------------------------------------
 
-    def _dtype(self, where: str, buffer: Buffer, tensor: abi.View) -> None:
-        word = tensor.load(abi.DTYPE_WORD)
-        expected = word.equal(const(abi.dtype_word(buffer.dtype), "int32"))
-        arguments = (self._place(where), StringImm(str(buffer.dtype)), word)
-        self._unless(expected, abi.return_value(Call(INT32, DTYPE_ERROR, arguments)))
-
-    def _device(self, where: str, tensor: abi.View, wanted: int) -> None:
-        """Check that an array is on a device of the type `wanted`, and beside the first there."""
-        kind, number = tensor.load(abi.DEVICE_TYPE), tensor.load(abi.DEVICE_ID)
-        name, any_number = StringImm(abi.DEVICE_NAMES.get(wanted, "another device")), const(-1)
-        arguments = (self._place(where), name, any_number.astype("int32"), kind, number)
-        self._unless(kind.equal(wanted), abi.return_value(Call(INT32, DEVICE_ERROR, arguments)))
-        if wanted == 1:
-            return
+    def _beside_first(self, where: str, tensor: abi.View, device_type: int) -> None:
+        """Check that an array is on the device of the first one that is on such a device."""
+        number = tensor.load(abi.DEVICE_ID)
         if self._first is None:
-            self._first = Var("device_id", INT32)
-            self._steps.bind(self._first, number)
+            self._first = self._steps.variable("device_id", number)
             return
+        name = StringImm(abi.DEVICE_NAMES.get(device_type, "another device"))
+        kind = const(device_type, "int32")
         arguments = (self._place(where), name, self._first, kind, number)
         self._unless(
             number.equal(self._first), abi.return_value(Call(INT32, DEVICE_ERROR, arguments))
         )
 
     def _extents(self, position: int, where: str, buffer: Buffer, tensor: abi.View) -> list[Expr]:
-        """Check the shape; the extents as int64."""
-        if not buffer.shape:
-            return []
+        """Check the extents that are not constant; all of them as int64."""
+        if all(isinstance(expected, IntImm) for expected in buffer.shape):
+            return list(map(_int64, buffer.shape))
         pointer = abi.pointer_var(f"{buffer.name}_shape")
         self._steps.bind(pointer, abi.as_pointer(tensor.load(abi.SHAPE)))
-        shape, extents = abi.View(pointer), []
+        shape, extents = abi.View(pointer), list[Expr]()
         for axis, expected in enumerate(buffer.shape):
-            actual = shape.load(abi.Field(INT64, axis))
-            extents.append(_int64(expected) if isinstance(expected, IntImm) else actual)
-            self._size(position, where, f"shape[{axis}]", actual, expected, 0, most=largest_size)
+            if isinstance(expected, IntImm):
+                extents.append(_int64(expected))
+                continue
+            extents.append(self._steps.variable("extent", shape.load(abi.Field(INT64, axis))))
+            self._size(
+                position, where, f"shape[{axis}]", extents[-1], expected, 0, most=largest_size
+            )
         return extents
 
     def _size(
@@ -259,46 +252,30 @@ class ArgumentChecks:
     def _layout(
         self, position: int, where: str, buffer: Buffer, tensor: abi.View, extents: list[Expr]
     ) -> None:
-        """Check the strides, which are in elements; null strides mean compact."""
-        if not extents:
-            return
+        """Check declared strides, which are in elements; null strides mean compact."""
         steps = _compact_strides(extents)
-        address = tensor.load(abi.STRIDES)
+        address = self._steps.variable(f"{buffer.name}_strides_address", tensor.load(abi.STRIDES))
         pointer = abi.pointer_var(f"{buffer.name}_strides")
         self._steps.bind(pointer, abi.as_pointer(address))
         given = address != const(0, "int64")
         view = abi.View(pointer)
-        strides = [view.load(abi.Field(INT64, axis)) for axis in range(len(extents))]
         is_empty = _product(extents).equal(const(0, "int64"))
-        if buffer.strides:
-            distance: Expr = const(0, "int64")
-            for axis, expected in enumerate(buffer.strides):
-                actual, what = abi.choose(given, strides[axis], steps[axis]), f"strides[{axis}]"
-                last = maximum(extents[axis] - const(1, "int64"), const(0, "int64"))
-                distance = distance + last * maximum(actual, -actual)
-                # Whoever makes an array may give any stride to a dimension of one element.
-                unused = logical_or(is_empty, extents[axis].equal(const(1, "int64")))
-                self._size(position, where, what, actual, expected, INT64.min_int, unused)
-            self._position_range(where, buffer, Select(is_empty, const(0, "int64"), distance))
-            return
-        compact: Expr = const(True)
-        for extent, stride, step in zip(extents, strides, steps, strict=True):
-            fits = logical_or(stride.equal(step), extent.equal(const(1, "int64")))
-            compact = logical_and(compact, fits)
-        self._check(
-            logical_or(logical_not(given), logical_or(compact, is_empty)),
-            "ValueError",
-            f"{where} the array is not contiguous (compact and row-major); pass a contiguous copy "
-            "such as numpy.ascontiguousarray(x), or declare the strides of the buffer",
-        )
+        distance: Expr = const(0, "int64")
+        for axis, expected in enumerate(buffer.strides):
+            stride, what = view.load(abi.Field(INT64, axis)), f"strides[{axis}]"
+            actual = abi.choose(given, stride, steps[axis])
+            last = maximum(extents[axis] - const(1, "int64"), const(0, "int64"))
+            distance = distance + last * maximum(actual, -actual)
+            # Whoever makes an array may give any stride to a dimension of one element.
+            unused = logical_or(is_empty, extents[axis].equal(const(1, "int64")))
+            self._size(position, where, what, actual, expected, INT64.min_int, unused)
+        self._position_range(where, buffer, Select(is_empty, const(0, "int64"), distance))
 
-    def _data(
-        self, position: int, where: str, buffer: Buffer, tensor: abi.View, extents: list[Expr]
-    ) -> None:
-        """Check the address of the elements and bind the pointer."""
+    def _data(self, position: int, where: str, buffer: Buffer, tensor: abi.View) -> None:
+        """Check the offset of the elements and bind the pointer."""
         address, offset = tensor.load(abi.DATA), tensor.load(abi.BYTE_OFFSET)
         size = const(buffer.dtype.itemsize, "int64")
-        if isinstance(buffer.elem_offset, IntImm) and buffer.elem_offset.value == 0:
+        if begins_at_offset(buffer):
             address = address + offset
         else:
             self._size(
@@ -310,22 +287,6 @@ class ArgumentChecks:
                 "ValueError",
                 f"{where} byte_offset is %lld, expected a multiple of {factor}",
                 offset,
-            )
-        alignment = max(_natural_alignment(buffer.dtype), buffer.data_alignment)
-        misaligned = address & const(alignment - 1, "int64")
-        is_empty = _product(extents).equal(const(0, "int64"))
-        self._check(
-            logical_or(address != const(0, "int64"), is_empty),
-            "ValueError",
-            f"{where} the array has elements, but its data pointer is null",
-        )
-        if alignment > 1:
-            self._check(
-                logical_or(misaligned.equal(const(0, "int64")), is_empty),
-                "ValueError",
-                f"{where} the array is at address 0x%llx, not a multiple of {alignment} bytes; "
-                "pass an aligned copy",
-                address,
             )
         annotation = buffer.data.type_annotation
         pointer = Var(buffer.data.name, HANDLE, annotation)
@@ -390,8 +351,13 @@ class ArgumentChecks:
         """The address of the text `where`."""
         return StringImm(where)
 
-    def _type_index(self, position: int) -> Expr:
-        return self._args.load(abi.Field(INT32, 4 * position))
+    def _type_index(self, position: int, name: str) -> Expr:
+        return self._steps.variable(f"{name}_kind", self._args.load(abi.Field(INT32, 4 * position)))
+
+    def _address(self, position: int) -> Expr:
+        """The pointer to an argument."""
+        start = abi.as_address(self._args.pointer)
+        return abi.as_pointer(start + const(abi.ANY_SIZE * position, "int64"))
 
     def _value(self, position: int) -> Expr:
         return self._args.load(abi.Field(INT64, 2 * position + 1))
@@ -423,10 +389,6 @@ def _int64(value: Expr) -> Expr:
     return cast(INT64, value)
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 def _product(extents: list[Expr]) -> Expr:
     product: Expr = const(1, "int64")
     for extent in extents:
@@ -445,6 +407,7 @@ def _compact_strides(extents: list[Expr]) -> list[Expr]:
     return [_product(extents[axis + 1 :]) for axis in range(len(extents))]
 
 
-def _natural_alignment(dtype: DType) -> int:
-    """Bytes to which a compiler assumes an element of `dtype` to be aligned."""
-    return 1 if dtype.is_bool else max(dtype.element.itemsize, 1)
+def _alignment(buffer: Buffer) -> int:
+    """Bytes to which compiled code takes the elements of an array to be aligned."""
+    natural = 1 if buffer.dtype.is_bool else buffer.dtype.element.itemsize
+    return max(natural, buffer.data_alignment, 1)

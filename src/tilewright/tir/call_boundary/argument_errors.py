@@ -27,15 +27,6 @@ SHARED: Final = {**COLD, "tir.is_shared": const(True)}
 """The attributes of functions that all modules have alike."""
 
 
-def shared_functions() -> dict[GlobalVar, PrimFunc]:
-    """The functions by name, which are the same for all modules."""
-    return {
-        KIND_ERROR: kind_error_function(),
-        DTYPE_ERROR: dtype_error_function(),
-        DEVICE_ERROR: device_error_function(),
-    }
-
-
 def kind_error_function() -> PrimFunc:
     """The function that raises the error of an argument of the wrong kind.
 

@@ -1,6 +1,6 @@
 """Functions that check arguments, for functions that have many of them.
 
-The checks of one array are some thirty basic blocks. Those of a thousand arrays in one function
+The checks of one argument are some basic blocks. Those of a thousand arguments in one function
 would take compilers minutes, or be compiled without optimisation, and what the function is for with
 them. So each argument is checked by a call, and arguments of the same type share a function:
 ``check(argument, where, value, status) -> int32`` puts what it reads, such as the address of the

@@ -28,7 +28,6 @@ from tilewright.tir.call_boundary.argument_errors import (
     DEVICE_ERROR,
     DTYPE_ERROR,
     KIND_ERROR,
-    shared_functions,
 )
 from tilewright.tir.call_boundary.check_functions import (
     MANY_ARGUMENTS,
@@ -51,6 +50,7 @@ from tilewright.tir.call_boundary.return_results import (
     with_slots,
     writes_results,
 )
+from tilewright.tir.call_boundary.shared_functions import shared_functions
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.index_limits import largest_counts
 from tilewright.tir.stmt import IfThenElse, LetStmt, Stmt, seq

@@ -37,7 +37,7 @@ def parameters_of(function: PrimFunc) -> tuple[Parameter, ...]:
     if RETURNS in function.attrs:
         written |= {buffer.data for buffer in result_buffers(function)}
     for position in function.attrs.get(WRITES, ()):
-        written.add(function.buffer_map[function.params[int(position)]].data)
+        written |= {function.buffer_map[function.params[int(position)]].data}
     found = []
     for param in passed_params(function, returns=False):
         buffer = function.buffer_map.get(param)

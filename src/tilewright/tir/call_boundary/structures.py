@@ -8,7 +8,7 @@ load from a view of the structure as an array of int32, int64 or float64; the la
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tilewright.ir.arithmetic import logical_not, not_equal
 from tilewright.ir.convert import const
@@ -16,7 +16,19 @@ from tilewright.ir.dtype import HANDLE, INT32, INT64, DType, PointerType, PrimTy
 from tilewright.ir.expr import Call, Expr, IntImm, StringImm, Var
 from tilewright.ir.op import Op
 from tilewright.tir.buffer import Buffer, BufferLoad
-from tilewright.tir.stmt import Allocate, BufferStore, Evaluate, IfThenElse, LetStmt, Stmt, seq
+from tilewright.tir.stmt import (
+    Allocate,
+    AllocateConst,
+    BufferStore,
+    Evaluate,
+    IfThenElse,
+    LetStmt,
+    Stmt,
+    seq,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
 
 # ``TVMFFIAny``: int32 type index, int32 padding, 8 bytes of value.
 ANY_SIZE: Final = 16
@@ -91,7 +103,11 @@ class View:
 
     def load(self, field: Field) -> Expr:
         """The value of a field."""
-        return BufferLoad(self._buffer(field.dtype), (IntImm(INT32, field.position),))
+        return self.element(field.dtype, IntImm(INT32, field.position))
+
+    def element(self, dtype: DType, position: Expr) -> Expr:
+        """An element of the structure seen as array of `dtype`."""
+        return BufferLoad(self._buffer(dtype), (position,))
 
     def store(self, field: Field, value: Expr) -> Stmt:
         """The statement that sets a field."""
@@ -168,6 +184,18 @@ class Steps:
     def bind(self, var: Var, value: Expr) -> None:
         """Give a variable its value."""
         self._steps.append(lambda rest: LetStmt(var, value, rest))
+
+    def variable(self, name: str, value: Expr) -> Var:
+        """A new variable for a value that is used several times, and loaded once."""
+        var = Var(name, value.dtype)
+        self.bind(var, value)
+        return var
+
+    def constant(self, name: str, words: np.ndarray) -> Var:
+        """A pointer to constant memory that holds int64 `words`."""
+        pointer, extents = pointer_var(name), (IntImm(INT32, len(words)),)
+        self._steps.append(lambda rest: AllocateConst(pointer, INT64, extents, words, rest))
+        return pointer
 
     def memory(self, name: str, words: int) -> View:
         """Memory of `words` int64 on the stack."""

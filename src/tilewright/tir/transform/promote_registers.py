@@ -41,7 +41,6 @@ from tilewright.tir.stmt import (
 from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.analysis.accesses import (
     Location,
-    LoopSummary,
     MemoryReference,
     MemoryReferences,
     When,
@@ -180,7 +179,8 @@ class _Promotion(StatementRewriter):
 
         They are the only iteration of a loop, which the first stores are taken out of.
         """
-        updated = _updated(summarize(stmt, self._accesses))
+        stores = (part for part in statements(stmt) if isinstance(part, BufferStore))
+        updated = _updated(map(self._accesses, stores))
         if not updated:
             return stmt
         once = For(Var("once", INT32), as_expr(0), as_expr(1), ForKind.SERIAL, stmt)
@@ -342,7 +342,7 @@ class _Promotion(StatementRewriter):
             # What is only read is loaded again, as inner loops want the registers.
             return stored
         # Each iteration wants registers for elements of its own, too.
-        wanted = {c.location for c in stored} | _updated(summary)
+        wanted = {c.location for c in stored} | _updated(access for access, _ in summary.accesses)
         free = self._free - sum(map(self._cost, wanted))
         return [*stored, *self._within([c for c in found if not c.stored], free)]
 
@@ -369,10 +369,10 @@ class _Promotion(StatementRewriter):
         return chosen
 
 
-def _updated(summary: LoopSummary) -> set[Location]:
+def _updated(accesses: Iterable[MemoryReference]) -> set[Location]:
     """Elements that are stored more than once."""
     counts: dict[Location, int] = {}
-    for access, _ in summary.accesses:
+    for access in accesses:
         if access.is_store and access.location is not None:
             counts[access.location] = counts.get(access.location, 0) + 1
     return {location for location, count in counts.items() if count > 1}

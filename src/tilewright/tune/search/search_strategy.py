@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from tilewright.error import ArgumentError, ArgumentValueError, TuningError
-from tilewright.ir.garbage import few_collections
+from tilewright.garbage import few_collections
 from tilewright.tir.schedule import Schedule
 from tilewright.tune.candidate import MeasureCandidate
 from tilewright.tune.cost_model import CostModel

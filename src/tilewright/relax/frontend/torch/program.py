@@ -13,7 +13,7 @@ from torch.export.graph_signature import OutputKind
 from torch.fx import GraphModule
 
 from tilewright.error import ArgumentError, UnsupportedOperatorError
-from tilewright.ir.garbage import few_collections
+from tilewright.garbage import few_collections
 from tilewright.ir.module import IRModule
 from tilewright.relax.block_builder import BlockBuilder
 from tilewright.relax.expr import Constant, PrimValue, RelaxExpr, Tuple, Var, const

@@ -104,7 +104,7 @@ def _heap_memory(
     with emitter.conditional():
         text = f"{emitter.name}: not enough memory for the workspace {name}"
         leave_with_error(emitter, "MemoryError", text.replace("%", "%%"))
-    emitter.effect("unreachable")
+    emitter.merge_into(right)
     emitter.start_block(right)
     return memory
 

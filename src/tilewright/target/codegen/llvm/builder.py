@@ -113,6 +113,7 @@ class Builder:
         self._count = 0
         self._window = RegisterWindow(vector_registers)
         self._window_block = ""
+        self._unreachable = ""
 
     @property
     def region(self) -> Region:
@@ -240,6 +241,26 @@ class Builder:
     def jump(self, label: str) -> None:
         """Branch to `label`."""
         self.effect(f"br label %{label}")
+
+    def end(self, code: str) -> None:
+        """Write an instruction that ends the function, and start a block for what may follow."""
+        self.effect(code)
+        label = self.label("dead")
+        self._unreachable = f"{label}:"
+        self.start_block(label)
+
+    def drop_unreachable(self) -> bool:
+        """Drop the block that `end` has started if nothing is in it; whether that was so."""
+        lines = self.region.lines
+        is_unreachable = bool(lines) and lines[-1] == self._unreachable
+        if is_unreachable:
+            lines.pop()
+        return is_unreachable
+
+    def merge_into(self, label: str) -> None:
+        """Branch to `label`, where branches meet, unless the function ends here."""
+        if not self.drop_unreachable():
+            self.jump(label)
 
     def branch(self, condition: str, yes: str, no: str) -> None:
         """Branch to `yes` if `condition` holds, else to `no`."""

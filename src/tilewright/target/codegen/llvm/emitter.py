@@ -97,8 +97,7 @@ class FunctionEmitter(Builder):
         """Leave the function with `value`."""
         for workspace in reversed(self.workspaces):
             self.free(workspace)
-        self.effect("ret void" if self.result_type == "void" else f"ret {self.result_type} {value}")
-        self.start_block(self.label("dead"))
+        self.end("ret void" if self.result_type == "void" else f"ret {self.result_type} {value}")
 
     def free(self, workspace: Workspace) -> None:
         """Free a block of memory."""

@@ -41,9 +41,9 @@ def write_function(module: ModuleText, name: str, func: PrimFunc) -> str:
     emitter.name = name
     emitter.polls = emitter.result_type == "i32" and can_poll(func, module.target)
     emitter.statement(func.body)
-    emitter.leave("zeroinitializer")
-    # `leave` starts a block for what may follow; nothing does.
-    emitter.effect("unreachable")
+    if not emitter.drop_unreachable():
+        emitter.leave("zeroinitializer")
+        emitter.drop_unreachable()
     exported = "calling_conv" in func.attrs or bool(func.attrs.get("tir.is_exported", False))
     if exported:
         module.exported.append(name)

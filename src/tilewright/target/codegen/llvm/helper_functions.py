@@ -31,6 +31,7 @@ SHARED: Final = "linkonce_odr hidden "
 SHARED_TYPES: Final = (
     ("i64",), ("i64", "i64"), ("i64", "i64", "i64"),
     ("ptr",), ("ptr", "i64"), ("ptr", "i64", "i64"), ("ptr", "ptr"),
+    ("ptr", "i64", "i64", "i64"), ("ptr", "i64", "ptr", "i64"),
     ("ptr", "ptr", "ptr"), ("ptr", "ptr", "ptr", "i64"), ("ptr", "ptr", "ptr", "i64", "i64"),
     ("ptr", "ptr", "i64", "ptr", "ptr"), ("ptr", "ptr", "i64", "ptr", "i64"),
 )  # fmt: skip
@@ -163,9 +164,12 @@ POLL: Final = "tilewright_poll"
 """``i32 tilewright_poll()``: 0, or -1 if the call has to end; an error is set then."""
 
 POLL_TEXT: Final = f"""
+declare extern_weak i32 @TVMFFIEnvCheckSignals()
+declare extern_weak void @TVMFFIErrorSetRaisedFromCStr(ptr, ptr)
+declare i32 @clock_gettime(i32, ptr)
 @tilewright.poll.kind = private unnamed_addr constant [19 x i8] c"EnvErrorAlreadySet\\00"
 @tilewright.poll.last = internal global i64 0, align 8
-define internal i32 @{POLL}() noinline nounwind {{
+define {SHARED}i32 @{POLL}() noinline nounwind {{
 entry:
   %time = alloca [2 x i64], align 8
   %hosted = icmp ne ptr @TVMFFIEnvCheckSignals, null

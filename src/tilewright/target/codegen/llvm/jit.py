@@ -23,7 +23,7 @@ from tilewright.target.codegen.llvm.compile import (
     optimised,
     parse,
 )
-from tilewright.target.codegen.llvm.helper_functions import SHARED, has_pool, pool_text
+from tilewright.target.codegen.llvm.helper_functions import POLL_TEXT, SHARED, has_pool, pool_text
 from tilewright.target.codegen.llvm.support import (
     ObjectUnit,
     errors_text,
@@ -88,7 +88,7 @@ def load_object(code: bytes, symbol: str) -> tuple[Library, Callable[[str], Libr
     texts = [errors_text(), launcher_text(), objects_text(), workspace_text()]
     host = Target("llvm")
     if has_pool(host):
-        texts.append(pool_text(host.architecture))
+        texts += [pool_text(host.architecture), POLL_TEXT]
     # A symbol that the file needs is in its table of strings.
     support = [t for t in texts if any(name.encode() in code for name in _shared_names(t))]
     try:

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from tilewright.error import LoweringError
-from tilewright.ir.expr import Call, FloatImm, IntImm
+from tilewright.ir.expr import Call, Expr, FloatImm, IntImm
 from tilewright.ir.op import Op
 from tilewright.target.codegen.llvm.addresses import index_operand
 from tilewright.target.codegen.llvm.emitter import FunctionEmitter, emits
@@ -86,9 +86,11 @@ def _poll_step(emitter: FunctionEmitter, loop: For) -> str | None:
     """The number of iterations between two polls of an outermost loop; None for no polls."""
     if not emitter.polls or emitter.region.level > 0:
         return None
-    if not needs_polls(emitter, loop):
+    if not _has_loops(loop):
         return None
     work = iteration_work_of(emitter, loop)
+    if _is_short(loop, work):
+        return None
     return str(UNKNOWN_STEP) if work is None else iterations_of(emitter, STEP, work)
 
 
@@ -114,8 +116,9 @@ def _polled_parts(
 def _poll(emitter: FunctionEmitter) -> None:
     """End the call if it was interrupted."""
     emitter.module.needs_polls = True
+    poll = emitter.module.declare(POLL, "i32", ())
     attributes = "nounwind willreturn memory(inaccessiblemem: readwrite)"
-    leave_if_failed(emitter, emitter.value(f"call i32 @{POLL}() {attributes}"))
+    leave_if_failed(emitter, emitter.value(f"call i32 {poll}() {attributes}"))
 
 
 def can_poll(func: PrimFunc, target: Target) -> bool:
@@ -132,14 +135,18 @@ def can_poll(func: PrimFunc, target: Target) -> bool:
 
 
 def needs_polls(emitter: FunctionEmitter, loop: For) -> bool:
-    """Whether a loop may take long.
+    """Whether a loop may take long."""
+    return _has_loops(loop) and not _is_short(loop, iteration_work_of(emitter, loop))
 
-    Polls would keep an innermost loop from being vectorized.
-    """
-    if not any(isinstance(stmt, (For, While)) for stmt in statements(loop.body)):
-        return False
-    work = iteration_work_of(emitter, loop)
-    return not (
+
+def _has_loops(loop: For) -> bool:
+    """Whether there are loops inside; polls would keep an innermost one from being vectorized."""
+    return any(isinstance(stmt, (For, While)) for stmt in statements(loop.body))
+
+
+def _is_short(loop: For, work: Expr | None) -> bool:
+    """Whether a loop with iterations of that much work surely does not take long."""
+    return (
         isinstance(work, FloatImm)
         and isinstance(loop.extent, IntImm)
         and work.value * loop.extent.value < SHORT

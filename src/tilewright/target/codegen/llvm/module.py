@@ -10,7 +10,6 @@ from tilewright.target.codegen.llvm.helper_functions import (
     CALL_PACKED,
     FFI_FUNCTIONS,
     PERMIT_TILES_TEXT,
-    POLL_TEXT,
     RAISE,
     SHARED_TYPES,
     error_function_name,
@@ -166,11 +165,6 @@ class ModuleText:
             for name in ("TVMFFIFunctionGetGlobal", "TVMFFIFunctionCall", "TVMFFIObjectDecRef"):
                 self.declare_ffi(name)
             yield CALL_PACKED
-        if self.needs_polls:
-            for name in ("TVMFFIEnvCheckSignals", "TVMFFIErrorSetRaisedFromCStr"):
-                self.declare_ffi(name)
-            self.declare("clock_gettime", "i32", ("i32", "ptr"))
-            yield POLL_TEXT
         if self.needs_tiles:
             self.declare_error(RAISE, ("ptr", "ptr"))
             yield PERMIT_TILES_TEXT

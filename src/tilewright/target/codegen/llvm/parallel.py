@@ -99,6 +99,7 @@ class _Estimate:
 
     def __init__(self, vector_bits: int) -> None:
         self._vector_bits = max(vector_bits, 64)
+        self._known: dict[Expr, float] = {}  # copies of a loop's body share expressions
 
     def of(self, stmt: Stmt) -> float | Expr:
         """The work of a statement."""
@@ -141,9 +142,12 @@ class _Estimate:
         operands = [child for child in expr.children() if isinstance(child, Expr)]
         if not operands:
             return 0.0
-        work = sum(map(self._operations, operands))
-        unit = DIVISION if isinstance(expr, (Div, FloorDiv, FloorMod, Mod)) else OPERATION
-        return work + unit * self._registers(expr.dtype.lanes * expr.dtype.bits)
+        found = self._known.get(expr)
+        if found is None:
+            unit = DIVISION if isinstance(expr, (Div, FloorDiv, FloorMod, Mod)) else OPERATION
+            own = unit * self._registers(expr.dtype.lanes * expr.dtype.bits)
+            found = self._known[expr] = sum(map(self._operations, operands)) + own
+        return found
 
     def _access(self, buffer: Buffer, index: Expr) -> float:
         neighbours = isinstance(index, Ramp) and is_const_int(index.stride, 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilewright.error import CodegenError, LoweringError
 from tilewright.ir.dtype import FLOAT64, INT64
-from tilewright.ir.expr import Call, Expr, IntImm
+from tilewright.ir.expr import Call, Expr, IntImm, Not
 from tilewright.target.codegen.llvm.conversions import cast
 from tilewright.target.codegen.llvm.emitter import FunctionEmitter, emits
 from tilewright.tir.op.devices import DEVICE_MEMORY
@@ -90,19 +90,21 @@ def _streaming(emitter: FunctionEmitter, stmt: AttrStmt) -> None:
 
 @emits(IfThenElse)
 def _branches(emitter: FunctionEmitter, stmt: IfThenElse) -> None:
-    condition = emitter.operand(stmt.condition)
     then, after = emitter.label("then"), emitter.label("after")
     otherwise = emitter.label("else") if stmt.else_case is not None else after
-    emitter.branch(condition, then, otherwise)
+    if isinstance(stmt.condition, Not):
+        emitter.branch(emitter.operand(stmt.condition.a), otherwise, then)
+    else:
+        emitter.branch(emitter.operand(stmt.condition), then, otherwise)
     emitter.start_block(then)
     with emitter.conditional(), emitter.analyzer.constraint(stmt.condition):
         emitter.statement(stmt.then_case)
-    emitter.jump(after)
+    emitter.merge_into(after)
     if stmt.else_case is not None:
         emitter.start_block(otherwise)
         with emitter.conditional():
             emitter.statement(stmt.else_case)
-        emitter.jump(after)
+        emitter.merge_into(after)
     emitter.start_block(after)
 
 
@@ -178,7 +180,7 @@ def _assertion(emitter: FunctionEmitter, stmt: AssertStmt) -> None:
     emitter.start_block(wrong)
     with emitter.conditional():
         leave_with_error(emitter, "AssertionError", stmt.message.value.replace("%", "%%"))
-    emitter.effect("unreachable")
+    emitter.merge_into(right)
     emitter.start_block(right)
     emitter.statement(stmt.body)
 
@@ -190,5 +192,5 @@ def leave_if_failed(emitter: FunctionEmitter, status: str, kind: str = "i32") ->
     emitter.branch(failed, wrong, right)
     emitter.start_block(wrong)
     emitter.leave("-1")
-    emitter.effect("unreachable")
+    emitter.merge_into(right)
     emitter.start_block(right)

@@ -8,6 +8,7 @@
   multiple of 64 bytes on the elements. The function that ends its life is ``free`` of the C
   library, so an array may live longer than the code that made it. The host wraps it by
   ``TVMFFITensorFromDLPackVersioned``; without a host there is nobody to give it to.
+* polls: what asks Python for interrupts.
 * threads: the pool of threads that run parallel loops.
 * workspaces: memory from the heap. A block is 64-byte aligned and has a header of 64 bytes that
   holds its size. Up to eight blocks of at most 64 MiB are kept when they are freed, so that a
@@ -26,6 +27,7 @@ from tilewright.target import launcher
 from tilewright.target.codegen.llvm.functions import write_function
 from tilewright.target.codegen.llvm.helper_functions import (
     DECLARATIONS,
+    POLL_TEXT,
     RAISE_TEXT,
     SHARED,
     SHARED_TYPES,
@@ -34,7 +36,7 @@ from tilewright.target.codegen.llvm.helper_functions import (
 )
 from tilewright.target.codegen.llvm.module import ModuleText
 from tilewright.target.target import Target
-from tilewright.tir.call_boundary.argument_errors import shared_functions
+from tilewright.tir.call_boundary.shared_functions import shared_functions
 
 _FOLDER: Final = Path(__file__).parent
 LAUNCHER: Final = Path(launcher.__file__).with_name("launcher.ll")
@@ -77,6 +79,7 @@ _TEXTS: Final[dict[str, Callable[[Target], str]]] = {
     "errors": lambda target: errors_text(),
     "launcher": lambda target: launcher_text(),
     "objects": lambda target: objects_text(),
+    "polls": lambda target: POLL_TEXT,
     "threads": lambda target: pool_text(target.architecture),
     "workspaces": lambda target: workspace_text(),
 }
@@ -102,6 +105,7 @@ def support_needed(written: ModuleText) -> tuple[str, ...]:
         "errors": written.needs_errors,
         "launcher": written.needs_launcher,
         "objects": written.needs_objects,
+        "polls": written.needs_polls,
         "threads": written.needs_thread_pool,
         "workspaces": written.needs_workspaces,
     }

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import Any, Final
 
+from tilewright.ir.cache import LRUCache
 from tilewright.ir.expr import Call, Var
 from tilewright.ir.node import Node
 from tilewright.ir.rewrite import walk, walk_once
@@ -32,12 +33,19 @@ def allocates(root: Stmt) -> bool:
 
 def stored_pointers(function: PrimFunc) -> set[Var]:
     """The pointers through which `function` itself writes."""
-    nodes = walk_once(function.body)
-    return {item.buffer.data for item in nodes if isinstance(item, BufferStore)}
+    stores = (item for item in statements(function.body) if isinstance(item, BufferStore))
+    return {store.buffer.data for store in stores}
 
 
-def written_pointers(function: PrimFunc) -> set[Var]:
+_WRITTEN: Final[LRUCache[frozenset[Var]]] = LRUCache(8)
+
+
+def written_pointers(function: PrimFunc) -> frozenset[Var]:
     """The pointers through which `function` writes, or that it passes to someone who may."""
+    return _WRITTEN.get(id(function), function, lambda: frozenset(_written_pointers(function)))
+
+
+def _written_pointers(function: PrimFunc) -> set[Var]:
     written: set[Var] = set()
     for item in walk_once(function.body):
         if isinstance(item, BufferStore):

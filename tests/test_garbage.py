@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from tilewright.ir.garbage import YOUNG, few_collections
+from tilewright.garbage import YOUNG, few_collections
 
 
 def test_the_threshold_is_restored():
