@@ -119,8 +119,9 @@ def test_a_fork_server_that_does_not_start_costs_its_help_only(monkeypatch):
         assert not others(results(tell, range(6)))
 
 
-def test_another_machine_is_of_no_help(monkeypatch):
-    monkeypatch.setattr(helpers, "target_facts", lambda _: ("another",))
+@pytest.mark.parametrize("name", ["target_facts", "package_fingerprint"])
+def test_another_machine_or_package_is_of_no_help(monkeypatch, name):
+    monkeypatch.setattr(helpers, name, lambda *_: ("another",))
     assert not others(results(tell, range(6)))
 
 
@@ -186,7 +187,7 @@ def test_units_are_the_same_with_help():
 
 def test_processes_are_for_large_programs_and_several_cores(monkeypatch):
     monkeypatch.setattr(helpers, "usable_cores", lambda: 4)
-    assert [count_helpers(steps) for steps in (0, 63, 64, 128, 1000)] == [0, 0, 1, 2, 3]
+    assert [count_helpers(steps) for steps in (0, 31, 32, 64, 1000)] == [0, 0, 1, 2, 3]
     monkeypatch.setattr(helpers, "usable_cores", lambda: 1)
     assert count_helpers(1000) == 0
 

@@ -7,8 +7,7 @@ import pickle
 import socket
 import warnings
 
-from tilewright.driver.helpers import Job
-from tilewright.driver.object_cache import target_facts
+from tilewright.driver.helpers import Job, facts_about
 from tilewright.ir.garbage import few_collections
 from tilewright.ir.pass_context import PassContext
 from tilewright.ir.recursion import deep_recursion
@@ -41,7 +40,7 @@ def _answer(job: Job, number: int) -> str | None:
 @deep_recursion
 def _result(job: Job, number: int) -> bytes:
     target = Target(dict(job.target))
-    if target_facts(target) != job.facts:
-        raise RuntimeError("this process sees another machine")
+    if facts_about(target) != job.facts:
+        raise RuntimeError("this process has another machine or package")
     with PassContext(**job.context):
         return dumps(job.function(pickle.loads(job.items[number]), target))

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
-from tilewright.driver.object_cache import target_facts
+from tilewright.driver.object_cache import package_fingerprint, target_facts
 from tilewright.error import TVMError
 from tilewright.ir.pass_context import PassContext
 from tilewright.ir.recursion import ScopeStack
@@ -28,7 +28,7 @@ R = TypeVar("R")
 
 ROLE: Final = "tilewright.driver.helper_worker:main"
 
-STEPS_EACH: Final = 64
+STEPS_EACH: Final = 32
 """Steps of a program for which it pays to start a process: that takes as long as compiling some."""
 
 MOST_HELPERS: Final = 15
@@ -55,7 +55,7 @@ class Job:
         function: ``function(item, target)``, which depends on nothing else than options.
         items: each pickled.
         target: what to compile for, as `Target.export` gives it.
-        facts: what `target_facts` says about the target in the user's process.
+        facts: what `facts_about` says about the target in the user's process.
         context: the arguments of the `PassContext`.
     """
 
@@ -110,7 +110,12 @@ def _job(function: Callable[[T, Target], Any], items: Sequence[T], target: Targe
         pickled = [dumps(item) for item in items]
     except Exception:  # whatever a user's attributes are
         return None
-    return Job(function, pickled, target.export(), target_facts(target), context.arguments())
+    return Job(function, pickled, target.export(), facts_about(target), context.arguments())
+
+
+def facts_about(target: Target) -> tuple[str, ...]:
+    """What must be the same in two processes that are to make the same code."""
+    return (*target_facts(target), package_fingerprint())
 
 
 class Helpers:
