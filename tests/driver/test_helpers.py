@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from tests.driver import odd_workers
@@ -117,6 +118,19 @@ def test_a_fork_server_that_does_not_start_costs_its_help_only(monkeypatch):
     for program in ("/bin/false", "/no/such/program"):
         monkeypatch.setattr(sys, "executable", program)
         assert not others(results(tell, range(6)))
+
+
+def test_children_that_do_not_start_cost_their_help_only(monkeypatch):
+    def fails():
+        raise FileNotFoundError
+
+    monkeypatch.setattr(os, "getcwd", fails)  # the directory was removed
+    assert not others(results(tell, range(6)))
+
+
+def test_places_of_modules_that_are_no_text_are_left_out(monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path, Path("/no/such/directory")])
+    assert others(results(tell, range(12), count=1))
 
 
 @pytest.mark.parametrize("name", ["target_facts", "package_fingerprint"])

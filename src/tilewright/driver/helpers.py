@@ -93,12 +93,13 @@ def with_help(
         target: what is compiled for.
     """
     helpers = _scopes.innermost()
-    job = None if helpers is None or len(items) < FEW else _job(function, items, target)
-    if helpers is None or job is None:
-        for number, item in enumerate(items):
-            yield number, function(item, target)
-        return
-    yield from helpers.results(job, lambda number: function(items[number], target))
+    if helpers is not None and helpers.are_expected and len(items) >= FEW:
+        job = _job(function, items, target)
+        if job is not None:
+            yield from helpers.results(job, lambda number: function(items[number], target))
+            return
+    for number, item in enumerate(items):
+        yield number, function(item, target)
 
 
 def _job(function: Callable[[T, Target], Any], items: Sequence[T], target: Target) -> Job | None:
@@ -138,10 +139,17 @@ class Helpers:
         self._waiting: deque[int] = deque()
         self._own: deque[int] = deque()  # what other processes cannot do
 
+    @property
+    def are_expected(self) -> bool:
+        """Whether there are any, or will be."""
+        return bool(self._missing or self._busy)
+
     def __enter__(self) -> Helpers:
         if self._missing:
             with suppress(TVMError, OSError):
                 self._server = ForkServer((ROLE.partition(":")[0],))
+        if self._server is None:
+            self._missing = 0
         _scopes.enter(self)
         return self
 
@@ -188,7 +196,7 @@ class Helpers:
                 child = Child(ROLE, self._server)
                 self._busy[child] = deque()
                 self._selector.register(child, selectors.EVENT_READ)
-        except TVMError:
+        except (TVMError, OSError):
             self._missing = 0  # the next ones would not start, either
 
     def _give(self, child: Child) -> None:

@@ -57,7 +57,7 @@ class ForkServer:
         self._owner = os.getpid()
         self._control, theirs = socket.socketpair()
         settings = json.dumps([self.directory, preloaded])
-        arguments = [str(theirs.fileno()), json.dumps(sys.path), settings]
+        arguments = [str(theirs.fileno()), json.dumps(_path()), settings]
         self._last_words: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  (until `close`)
         try:
             with theirs:
@@ -99,7 +99,7 @@ class ForkServer:
             connection: the child's end of a socket.
             last_words: a file for what it writes on standard output and standard error.
         """
-        request = {"fork": role, "path": sys.path, "directory": os.getcwd()}
+        request = {"fork": role, "path": _path(), "directory": os.getcwd()}
         return self._ask(request, [connection.fileno(), last_words])["pid"]
 
     def end(self, pid: int) -> int:
@@ -162,6 +162,11 @@ class ForkServer:
             if text:
                 return text
         return str(error)
+
+
+def _path() -> list[str]:
+    """Where modules are; Python passes over what is no text, such as objects of `pathlib`."""
+    return [place for place in sys.path if isinstance(place, str)]
 
 
 _shared: list[ForkServer] = []
