@@ -111,7 +111,7 @@ class ForkServer:
         if self._owner != os.getpid():
             return
         atexit.unregister(self._at_exit)
-        if not self.is_ready():
+        if not self._ready:
             self._process.kill()  # it has no children that it should end
         self._control.close()
         try:
