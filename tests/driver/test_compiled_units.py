@@ -33,13 +33,13 @@ def tripled(x: T.Buffer((4,), "float32"), y: T.Buffer((4,), "float32")):
 def compilations(monkeypatch):
     """The symbols that were compiled and not found."""
     found = []
-    original = compiled_units._compile
+    original = compiled_units.compile_unit
 
-    def compile_(symbol, *rest):
-        found.append(symbol)
-        return original(symbol, *rest)
+    def compile_unit(program, target):
+        found.append(program.symbol)
+        return original(program, target)
 
-    monkeypatch.setattr(compiled_units, "_compile", compile_)
+    monkeypatch.setattr(compiled_units, "compile_unit", compile_unit)
     return found
 
 

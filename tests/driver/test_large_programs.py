@@ -13,9 +13,9 @@ import tilewright as tvm
 from tilewright import arith, relax, te, tir
 from tilewright.error import NestingError, ScriptError
 from tilewright.ir import load_json, save_json, structural_equal, structural_hash
+from tilewright.processes.requests import dumps
 from tilewright.script import relax as R
 from tilewright.tir.interpreter import interpret
-from tilewright.tune.measure.process.requests import dumps
 
 LEVELS = 400 if (3, 12) <= sys.version_info < (3, 13) else 2_000
 """Early releases of CPython 3.12 allow 1,500 nested calls through C, which no one can raise."""

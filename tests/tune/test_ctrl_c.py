@@ -22,9 +22,9 @@ from tilewright.tune import report
 from tilewright.tune.callback import UpdateCostModel
 from tilewright.tune.context import TuneContext
 from tilewright.tune.database import JSONDatabase
-from tilewright.tune.interrupts import Interrupts
+from tilewright.processes.interrupts import Interrupts
 from tilewright.tune.measure import local_builder, run_queue
-from tilewright.tune.measure.process import shared_fork_server
+from tilewright.processes import shared_fork_server
 from tilewright.tune.scheduler import task_scheduler
 
 PHASES = {

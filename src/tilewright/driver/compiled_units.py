@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from tilewright.driver.helpers import with_help
 from tilewright.driver.object_cache import ObjectCache, key_of, target_facts
 from tilewright.driver.pipeline import for_backend, generate_code
 from tilewright.driver.progress import with_bar
@@ -18,6 +19,20 @@ from tilewright.target import Target
 from tilewright.target.codegen.llvm.support import ObjectUnit
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import nop
+
+
+class UnitProgram(NamedTuple):
+    """A tensor program that becomes an object file.
+
+    Attributes:
+        symbol: of its raw function.
+        name: its name in the module.
+        parts: the program, and those that it calls.
+    """
+
+    symbol: str
+    name: GlobalVar
+    parts: dict[GlobalVar, PrimFunc]
 
 
 class CompiledUnit(NamedTuple):
@@ -48,25 +63,28 @@ def compile_units(
         cache = None  # what the passes do is not in the key, or somebody watches them
     facts = (*target_facts(target), *(options or ()))
     found: dict[GlobalVar, CompiledUnit] = {}
-    made = 0
-    for name, function in with_bar(names.items(), "compiling"):
+    missing: dict[GlobalVar, tuple[str, UnitProgram]] = {}
+    for name, function in names.items():
         parts = with_callees(module, name, function)
         tokens = Tokens()
         tokens.add(list(parts.values()))
         key = key_of((*facts, "\0".join(tokens.items), *(part.name_hint for part in parts)))
         symbol = f"{name.name_hint}_{key[:24]}"
         kept = None if cache is None else cache.get(key)
-        if kept is not None:
+        if kept is None:
+            missing[name] = key, UnitProgram(symbol, name, parts)
+        else:
             found[name] = CompiledUnit(symbol, _from_bytes(kept))
-            continue
-        unit = _compile(symbol, name, parts, target)
+    programs = [program for _, program in missing.values()]
+    units = with_help(compile_unit, programs, target)
+    for number, unit in with_bar(units, "compiling", len(programs)):
+        symbol, name, _ = programs[number]
         found[name] = CompiledUnit(symbol, unit)
         if cache is not None:
-            cache.put(key, _to_bytes(unit))
-            made += 1
-    if cache is not None and made:
+            cache.put(missing[name][0], _to_bytes(unit))
+    if cache is not None and missing:
         cache.trim()
-    return found
+    return {name: found[name] for name in names}
 
 
 def declaration(function: PrimFunc) -> PrimFunc:
@@ -89,9 +107,9 @@ def with_callees(
     return found
 
 
-def _compile(
-    symbol: str, name: GlobalVar, parts: dict[GlobalVar, PrimFunc], target: Target
-) -> ObjectUnit:
+def compile_unit(program: UnitProgram, target: Target) -> ObjectUnit:
+    """Compile a tensor program, in this process."""
+    symbol, name, parts = program
     legal = for_backend(IRModule(parts), target).clone()
     # The symbol says what the code is: of two in one program either may be taken.
     exported = {"tir.is_exported": True, "tir.is_hidden": True, "tir.is_weak": True}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, TypeVar
 
 from tilewright.driver.notebook_display import NotebookDisplay
@@ -15,7 +15,7 @@ PATIENCE: Final = 1.0
 """Seconds after which a bar is shown: what is quick needs none."""
 
 
-def with_bar(items: Collection[T], doing: str) -> Iterator[T]:
+def with_bar(items: Iterable[T], doing: str, total: int) -> Iterator[T]:
     """The items one after the other.
 
     If that takes more than `PATIENCE`, a bar is shown: on standard error, if that is a terminal,
@@ -24,6 +24,7 @@ def with_bar(items: Collection[T], doing: str) -> Iterator[T]:
     Args:
         items: the items.
         doing: what is done with them, such as ``"compiling"``.
+        total: how many there are.
     """
     if not (sys.stderr.isatty() or "ipykernel" in sys.modules):
         yield from items
@@ -37,7 +38,7 @@ def with_bar(items: Collection[T], doing: str) -> Iterator[T]:
         return
     begin, shown = time.monotonic(), False
     progress = Progress(console=console, transient=True)
-    task = progress.add_task(doing, total=len(items))
+    task = progress.add_task(doing, total=total)
     bar = NotebookDisplay(progress.get_renderable) if console.is_jupyter else progress
     try:
         for item in items:

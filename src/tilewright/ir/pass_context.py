@@ -166,8 +166,17 @@ class PassContext:
 
     def alone(self) -> PassContext:
         """A context with the same options wherever it is entered, which nobody watches."""
-        levels = (self.opt_level, self.required_pass, self.disabled_pass)
-        return PassContext(*levels, instruments=(), config=self._values)
+        return PassContext(**self.arguments())
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments for such a context."""
+        return {
+            "opt_level": self.opt_level,
+            "required_pass": self.required_pass,
+            "disabled_pass": self.disabled_pass,
+            "instruments": (),
+            "config": self._values,
+        }
 
     def option(self, name: str) -> Any:
         """The value of an option inside of this context."""

@@ -174,7 +174,12 @@ QUOTA_FILE: Final = "/sys/fs/cgroup/cpu.max"
 
 @functools.cache
 def core_count() -> int:
-    """Cores that this process may use: those it may run on and, in a container, has time for."""
+    """Cores that this process may use, by which targets go: the same as long as it lives."""
+    return usable_cores()
+
+
+def usable_cores() -> int:
+    """Cores that this process may run on now and, in a container, has time for."""
     try:
         cores = len(os.sched_getaffinity(0))
     except AttributeError:

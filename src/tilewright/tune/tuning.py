@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from tilewright.error import ArgumentError, DatabaseError, TargetError
+from tilewright.processes.interrupts import Interrupts
 from tilewright.runtime.device import device
 from tilewright.target import Target
 from tilewright.target.codegen.device.nvrtc import supported_architectures
@@ -15,7 +16,6 @@ from tilewright.tune.callback import MeasureCallback
 from tilewright.tune.context import TuneContext
 from tilewright.tune.cost_model import CostModel
 from tilewright.tune.database import Database
-from tilewright.tune.interrupts import Interrupts
 from tilewright.tune.measure import Builder, Runner
 from tilewright.tune.measure.estimate import is_estimated
 from tilewright.tune.options import TuneOptions, takes

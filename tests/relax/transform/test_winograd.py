@@ -5,9 +5,10 @@ import pytest
 from tests.relax.transform.fusion_programs import array, bindings_of, is_call
 
 import tilewright as tvm
-from tilewright import nd, relax
+from tilewright import nd, relax, topi
 from tilewright.ir.dtype import DType
 from tilewright.relax import op, transform
+from tilewright.relax.interpreter import evaluate
 from tilewright.relax.transform import winograd
 from tilewright.relax.transform.winograd import ConvolutionShape, best_tile
 from tilewright.target import Target
@@ -137,3 +138,29 @@ def test_any_number_of_images():
         x = nd.array(real(count, 24, 24, 32))
         found, expected = (each["main"](x).numpy() for each in (vm, direct))
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_layers_that_repeat_share_the_work(monkeypatch):
+    made, original = [], topi.nn.winograd_conv2d_nhwc
+
+    def counted(image, weights, results, padding):
+        made.append((results, padding))
+        return original(image, weights, results, padding)
+
+    # Six points are four results of a kernel of 3, and two of a kernel of 5.
+    monkeypatch.setattr(winograd, "best_tile", lambda shape, machine: 7 - shape.kernel)
+    monkeypatch.setattr(topi.nn, "winograd_conv2d_nhwc", counted)
+
+    def layers(builder, x):
+        parts = [
+            convolution(builder, x, real(size, size, 8, 8, seed=seed), padding)
+            for seed, (size, padding) in enumerate([(3, 1), (5, 1), (3, 1), (5, 2), (5, 1)])
+        ]
+        return relax.Tuple(parts)
+
+    before = graph(layers, (1, 8, 8, 8))
+    after = transform.WinogradConv2D(TARGET)(before)
+    assert len(made) == 3
+    x = real(1, 8, 8, 8, seed=9)
+    for one, other in zip(evaluate(after, x), evaluate(before, x), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-3)

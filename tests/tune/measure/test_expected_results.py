@@ -9,13 +9,13 @@ import pytest
 from tests.tune.measure import programs
 
 from tilewright.ir.dtype import DType
+from tilewright.processes import Child
 from tilewright.tune.candidate import ArgInfo
 from tilewright.tune.measure.affinity import other_cores
 from tilewright.tune.measure.arguments import random_arguments
 from tilewright.tune.measure.build_worker import default_build
 from tilewright.tune.measure.expectation import Expectation
 from tilewright.tune.measure.expected_results import difference, save, summed_terms, tolerance
-from tilewright.tune.measure.process import Child
 
 INFO = [["TENSOR", "float32", [8, 8]], ["TENSOR", "float32", [8, 8]]]
 

@@ -11,6 +11,7 @@ from tests.tune.measure.programs import add_one, to_build, to_run
 
 from tilewright import TVMError
 from tilewright.error import ArgumentValueError
+from tilewright.processes import shared_fork_server
 from tilewright.tune.candidate import TensorInfo
 from tilewright.tune.measure import (
     EvaluatorConfig,
@@ -18,7 +19,6 @@ from tilewright.tune.measure import (
     Runner,
     RunnerInput,
 )
-from tilewright.tune.measure.process import shared_fork_server
 
 
 @pytest.fixture(scope="module")

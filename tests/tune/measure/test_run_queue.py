@@ -5,7 +5,7 @@ from collections import deque
 
 import pytest
 
-from tilewright.tune.measure.process import ChildDiedError, ChildTimeoutError, Death
+from tilewright.processes import ChildDiedError, ChildTimeoutError, Death
 from tilewright.tune.measure.run_queue import CancelledError, Job, RunQueue
 
 

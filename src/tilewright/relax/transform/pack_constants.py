@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tilewright.driver.build_module import build
+from tilewright.driver.helpers import with_help
 from tilewright.driver.pipeline import scheduling
 from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.rewrite import Rewriter, walk
@@ -121,10 +122,11 @@ class PackConstants(ProcessorPass):
     def transform_for(self, mod: IRModule, target: Target) -> IRModule:
         result = mod.clone()
         copies: dict[GlobalVar, dict[int, PrimFunc]] = {}
-        for var, operands in constant_operands(mod).items():
-            packed = _packed(var, mod[var], operands, target)
-            if packed is not None:
-                func, copies[var] = packed
+        kernels = [_Kernel(var, mod[var], ops) for var, ops in constant_operands(mod).items()]
+        packed = dict(with_help(_packed, kernels, target))
+        for number, (var, _, _) in enumerate(kernels):
+            if (changed := packed[number]) is not None:
+                func, copies[var] = changed
                 result.update_func(var, func)
         if not copies:
             return mod
@@ -135,10 +137,15 @@ class PackConstants(ProcessorPass):
         return result
 
 
-def _packed(
-    var: GlobalVar, func: PrimFunc, operands: ConstantOperands, target: Target
-) -> tuple[PrimFunc, dict[int, PrimFunc]] | None:
+class _Kernel(NamedTuple):
+    var: GlobalVar
+    func: PrimFunc
+    operands: ConstantOperands
+
+
+def _packed(kernel: _Kernel, target: Target) -> tuple[PrimFunc, dict[int, PrimFunc]] | None:
     """The kernel with its schedule, and the functions that pack its operands; None without any."""
+    var, func, operands = kernel
     if may_schedule(func):
         known = with_constant_params(func, operands)
         func = scheduling(target)(IRModule({var: known}))[var]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Any, Final, NamedTuple
 
 from tilewright import topi
@@ -11,6 +12,7 @@ from tilewright.ir.module import IRModule
 from tilewright.relax.expr import Call, Constant, const
 from tilewright.relax.struct_info import StructInfo, TensorStructInfo
 from tilewright.relax.transform.function_pass import ModuleMutator, constant_of, is_call_of
+from tilewright.relax.transform.legalize_ops import RepeatedCalls
 from tilewright.relax.transform.processor_pass import ProcessorPass
 from tilewright.schedule_rules.contraction_plan import NEAR_BYTES
 from tilewright.target import Target
@@ -65,6 +67,8 @@ class _Conversion(ModuleMutator):
         super().__init__(mod)
         self._machine = machine
         self._transformed: dict[tuple[int, int], Constant] = {}
+        # Transformed weights have the extents of tiles, which say neither part of the sum.
+        self._repeated: defaultdict[tuple[int, int], RepeatedCalls] = defaultdict(RepeatedCalls)
 
     def visit_call_(self, call: Call) -> Any:
         call = super().visit_call_(call)
@@ -79,13 +83,18 @@ class _Conversion(ModuleMutator):
         key = (id(weights), results)
         if key not in self._transformed:
             self._transformed[key] = const(winograd_weights(weights.data.numpy(), results))
-        return self.builder_.call_te(
-            topi.nn.winograd_conv2d_nhwc,
-            call.args[0],
-            self._transformed[key],
-            results,
-            call.attrs["padding"],
-            primfunc_name_hint="winograd_conv2d",
+        operands = self.builder_.normalize(call.args[0]), self._transformed[key]
+        bound = self.builder_.function_scope.bound
+        return self._repeated[results, shape.kernel].legalized(
+            call.replace(args=operands),
+            lambda: self.builder_.call_te(
+                topi.nn.winograd_conv2d_nhwc,
+                *operands,
+                results,
+                call.attrs["padding"],
+                primfunc_name_hint="winograd_conv2d",
+            ),
+            lambda: len(bound),
         )
 
     def _shape(self, call: Call) -> ConvolutionShape | None:

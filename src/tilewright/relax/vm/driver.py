@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from tilewright.driver.build_module import build as build_tensor_programs
+from tilewright.driver.helpers import Helpers, count_helpers
 from tilewright.error import ArgumentError, UnknownNameError, did_you_mean
 from tilewright.garbage import few_collections
 from tilewright.ir.module import IRModule
 from tilewright.ir.pass_context import PassContext
 from tilewright.ir.recursion import deep_recursion
 from tilewright.relax.analysis import all_global_vars, check_well_formed
-from tilewright.relax.expr import Constant, Function, const
+from tilewright.relax.expr import Constant, Function, SeqExpr, const
 from tilewright.relax.pipeline import get_pipeline
 from tilewright.relax.vm.compile import CompiledGraphs, compile_graphs, graph_programs
 from tilewright.relax.vm.executable import Executable
@@ -109,11 +110,19 @@ def build(
         code = None if kept is None else kept.code()
         if kept is not None and code is not None:
             return _loaded(chosen, kept, code)
-        module = after_passes(module, pipeline, kept)
-    compiled = compile_graphs(module, graph_programs(module, placement))
+    with Helpers(count_helpers(_count_steps(module)) if chosen.kind.name == "llvm" else 0):
+        with chosen:
+            module = after_passes(module, pipeline, kept)
+        compiled = compile_graphs(module, graph_programs(module, placement))
     if kept is not None:
         kept.keep_code(compiled)
     return Executable(chosen, lambda: module, lambda _: compiled)
+
+
+def _count_steps(module: IRModule) -> int:
+    bodies = (func.body for func in module.functions.values() if isinstance(func, Function))
+    blocks = (block for body in bodies if isinstance(body, SeqExpr) for block in body.blocks)
+    return sum(len(block.bindings) for block in blocks)
 
 
 def _loaded(target: Target, kept: KeptProgram, code: KeptCode) -> Executable:

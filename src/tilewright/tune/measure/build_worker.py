@@ -16,14 +16,14 @@ from typing import Any
 from tilewright.driver.build_module import build
 from tilewright.ir.module import IRModule
 from tilewright.ir.pass_context import PassContext
+from tilewright.processes import channel
+from tilewright.processes.requests import error_text, received
 from tilewright.runtime.loading import save_object
 from tilewright.runtime.module import Module
 from tilewright.target import Target
 from tilewright.target.codegen.llvm.compile import CompiledModule
 from tilewright.tune.measure.affinity import stay_on
 from tilewright.tune.measure.estimate import is_estimated, write_estimate
-from tilewright.tune.measure.process import channel
-from tilewright.tune.measure.process.requests import error_text, received
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,19 +7,17 @@ import select
 import shutil
 import tempfile
 import time
-from typing import Any, Final
+from typing import Any
 
 from tilewright.ir.module import IRModule
-from tilewright.tune.measure.expected_results import ExpectRequest
-from tilewright.tune.measure.process import (
+from tilewright.processes import (
     Child,
     ChildDiedError,
     ChildTimeoutError,
-    shared_fork_server,
 )
-from tilewright.tune.measure.process.requests import dumps
-
-ROLE: Final = "tilewright.tune.measure.expected_results:main"
+from tilewright.processes.requests import dumps
+from tilewright.tune.measure.children import EXPECTING, fork_server
+from tilewright.tune.measure.expected_results import ExpectRequest
 
 logger = logging.getLogger(__name__)
 
@@ -66,11 +64,11 @@ class Expectation:
         return self._directory
 
     def _start(self, default_schedule: bool) -> None:
-        server = shared_fork_server()
+        server = fork_server()
         self._directory = tempfile.mkdtemp(dir=server.directory)
         self._is_scheduled = default_schedule
         self._deadline = time.monotonic() + self._seconds
-        self._child = Child(ROLE, server)
+        self._child = Child(f"{EXPECTING}:main", server)
         request = ExpectRequest(
             self._mod, self._info, self._directory, default_schedule, self._cores, self._seconds
         )

@@ -35,6 +35,8 @@ from tilewright.ir.expr import IntImm
 from tilewright.ir.module import IRModule
 from tilewright.ir.pass_context import PassContext
 from tilewright.operating_system import limit_processor_time
+from tilewright.processes import channel
+from tilewright.processes.requests import error_text
 from tilewright.runtime.ndarray import NDArray
 from tilewright.tir.expr import IterType
 from tilewright.tir.function import PrimFunc
@@ -42,8 +44,6 @@ from tilewright.tir.stmt import Block
 from tilewright.tir.transform.building.statements import statements
 from tilewright.tune.measure.affinity import stay_on
 from tilewright.tune.measure.arguments import random_arguments
-from tilewright.tune.measure.process import channel
-from tilewright.tune.measure.process.requests import error_text
 
 FACTOR: Final = 16
 

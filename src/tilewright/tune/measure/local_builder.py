@@ -11,29 +11,27 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from tilewright.error import ArgumentValueError, TVMError
-from tilewright.tune.interrupts import deferred
+from tilewright.processes import (
+    Child,
+    ChildDiedError,
+    ChildTimeoutError,
+)
+from tilewright.processes.interrupts import deferred
+from tilewright.processes.requests import (
+    CallableOrName,
+    dumps,
+    error_text,
+    portable,
+)
 from tilewright.tune.measure.affinity import other_cores
 from tilewright.tune.measure.build_worker import BuildRequest, BuildSettings
+from tilewright.tune.measure.children import BUILDING, fork_server
 from tilewright.tune.measure.interfaces import (
     BUILDERS,
     BuilderInput,
     BuilderResult,
     StreamingBuilder,
 )
-from tilewright.tune.measure.process import (
-    Child,
-    ChildDiedError,
-    ChildTimeoutError,
-    shared_fork_server,
-)
-from tilewright.tune.measure.process.requests import (
-    CallableOrName,
-    dumps,
-    error_text,
-    portable,
-)
-
-ROLE = "tilewright.tune.measure.build_worker:main"
 
 START_LIMIT = 60.0
 """Seconds that an `initializer` may take."""
@@ -93,7 +91,7 @@ class LocalBuilder(StreamingBuilder):
         }
         self._idle: list[Child] = []
         self._finalizer = weakref.finalize(self, _end_all, self._idle)
-        shared_fork_server()  # starts in the background
+        fork_server()  # starts in the background
 
     def stream(self, build_inputs: Sequence[BuilderInput]) -> Iterator[tuple[int, BuilderResult]]:
         """The results with the positions of their inputs, each as soon as it is there."""
@@ -150,8 +148,8 @@ class LocalBuilder(StreamingBuilder):
             return child
 
     def _start(self) -> Child:
-        server = shared_fork_server()
-        child = Child(ROLE, server)
+        server = fork_server()
+        child = Child(f"{BUILDING}:main", server)
         settings = BuildSettings(server.directory, **self._settings)
         try:
             answer = child.ask(dumps(settings), START_LIMIT)

@@ -9,9 +9,15 @@ from typing import Any, Final
 
 from tilewright.error import ArgumentValueError
 from tilewright.ir.module import IRModule
+from tilewright.processes import (
+    ChildDiedError,
+    ChildTimeoutError,
+)
+from tilewright.processes.requests import CallableOrName, portable
 from tilewright.target import Target
 from tilewright.target.cpu import core_count
 from tilewright.tune.measure.affinity import other_cores, timing_cores
+from tilewright.tune.measure.children import fork_server
 from tilewright.tune.measure.estimate import (
     SUFFIX,
     estimated_machine,
@@ -28,12 +34,6 @@ from tilewright.tune.measure.interfaces import (
     RunnerInput,
     RunnerResult,
 )
-from tilewright.tune.measure.process import (
-    ChildDiedError,
-    ChildTimeoutError,
-    shared_fork_server,
-)
-from tilewright.tune.measure.process.requests import CallableOrName, portable
 from tilewright.tune.measure.run_queue import CancelledError, Failure, Job, RunQueue, RunSession
 from tilewright.tune.measure.run_requests import (
     Artifact,
@@ -133,7 +133,7 @@ class LocalRunner(Runner):
         self._finalizer = weakref.finalize(
             self, _close, self._queue, self._workloads, self._expectations
         )
-        shared_fork_server()  # starts in the background
+        fork_server()  # starts in the background
 
     # --- times --------------------------------------------------------------------------------
 
@@ -196,7 +196,7 @@ class LocalRunner(Runner):
         enough = self.timeout_sec / 2
         if workload is None:
             return MeasureRequest(candidate, None, None, enough, None)
-        best, reference = workload.best, workload.reference(shared_fork_server().directory)
+        best, reference = workload.best, workload.reference(fork_server().directory)
         cores = item.num_cores or core_count()
         limit = None if best is None else (GRACE + TIMES_BEST * best + 2 * planned) * cores
         enough = min(enough, max(PATIENCE, 2 * planned))
@@ -244,7 +244,7 @@ class LocalRunner(Runner):
         seconds = sum(TURNS_SECONDS if i.seconds is None else i.seconds for i in items)
 
         def request() -> InterleavedRequest:
-            directory = shared_fork_server().directory
+            directory = fork_server().directory
             reference = None if workload is None else workload.reference(directory)
             return InterleavedRequest(candidates, reference, seconds)
 

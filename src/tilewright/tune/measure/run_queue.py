@@ -10,11 +10,10 @@ from collections.abc import Callable
 from typing import Any, Final, Generic, TypeVar
 
 from tilewright.error import TVMError
-from tilewright.tune.measure.process import Child, ChildDiedError, ChildTimeoutError
-from tilewright.tune.measure.process.requests import dumps
+from tilewright.processes import Child, ChildDiedError, ChildTimeoutError
+from tilewright.processes.requests import dumps
+from tilewright.tune.measure.children import RUNNING
 from tilewright.tune.measure.run_requests import RunSettings
-
-ROLE: Final = "tilewright.tune.measure.run_worker:main"
 
 START_LIMIT: Final = 60.0
 """Seconds that an `initializer` may take."""
@@ -50,7 +49,7 @@ class RunSession:
         if self._child is not None and self._child.is_alive and self.single == single:
             return
         self.end()
-        child = Child(ROLE)
+        child = Child(f"{RUNNING}:main")
         with self._lock:
             self._child, self.single, self.answered = child, single, 0
             if self._is_closed:

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from tilewright.error import ArgumentError
+from tilewright.processes import channel
+from tilewright.processes.requests import error_text, received
 from tilewright.runtime.device import CPU, Device, cpu, device
 from tilewright.runtime.loading import load_module, load_object
 from tilewright.runtime.module import Module
@@ -19,8 +21,6 @@ from tilewright.tune.measure import expected_results
 from tilewright.tune.measure.affinity import stay_on
 from tilewright.tune.measure.arguments import random_arguments, with_packed
 from tilewright.tune.measure.interleaving import measure_interleaved
-from tilewright.tune.measure.process import channel
-from tilewright.tune.measure.process.requests import error_text, received
 from tilewright.tune.measure.run_requests import (
     Candidate,
     CheckRequest,

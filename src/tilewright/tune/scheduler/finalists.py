@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from tilewright.processes.interrupts import deferred
 from tilewright.tune.callback import AddToDatabase, RemoveBuildArtifact
 from tilewright.tune.candidate import MeasureCandidate
-from tilewright.tune.interrupts import deferred
 from tilewright.tune.measure import RunnerResult
 from tilewright.tune.measure.interfaces import CANCELLED
 from tilewright.tune.scheduler.known_trials import KnownTrials

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from tilewright.error import ArgumentError, ArgumentValueError, TuningError
+from tilewright.processes.interrupts import Interrupts, deferred
 from tilewright.tune.callback import MeasureCallback, RemoveBuildArtifact, remove_artifacts
 from tilewright.tune.candidate import MeasureCandidate
 from tilewright.tune.context import TuneContext
 from tilewright.tune.cost_model import CostModel
 from tilewright.tune.database import Database
-from tilewright.tune.interrupts import Interrupts, deferred
 from tilewright.tune.measure import Builder, BuilderResult, Runner, RunnerResult
 from tilewright.tune.measure.interfaces import CANCELLED
 from tilewright.tune.parts import Registry

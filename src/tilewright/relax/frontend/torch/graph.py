@@ -110,7 +110,7 @@ class Graph(Emitter):
 
     def convert_calls(self, program: torch.fx.Graph) -> None:
         """Convert all calls of a program, or of a part of one that is a program itself."""
-        for node in with_bar(list(program.nodes), "importing"):
+        for node in with_bar(program.nodes, "importing", len(program.nodes)):
             if node.op == "call_function":
                 self.convert(node)
             elif node.op == "get_attr":

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
+from tilewright.processes.requests import dumps, error_text
 from tilewright.tune.measure.fleet.assignment import PoolClosedError, TaskLostError
 from tilewright.tune.measure.fleet.opening import LazyPool
 from tilewright.tune.measure.fleet.tasks import BuildTask, Built
@@ -20,7 +21,6 @@ from tilewright.tune.measure.interfaces import (
     Future,
     StreamingBuilder,
 )
-from tilewright.tune.measure.process.requests import dumps, error_text
 
 
 class FleetBuilder(StreamingBuilder):

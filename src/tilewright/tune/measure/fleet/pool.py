@@ -9,6 +9,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Final
 
 from tilewright.error import TVMError
+from tilewright.processes.requests import dumps
 from tilewright.tune.measure.fleet.assignment import (
     PoolClosedError,
     Task,
@@ -18,7 +19,6 @@ from tilewright.tune.measure.fleet.assignment import (
 from tilewright.tune.measure.fleet.cluster import Cluster, Role, WorkerLostError
 from tilewright.tune.measure.fleet.recruiting import Recruiter, kind_of
 from tilewright.tune.measure.interfaces import ErrorKind
-from tilewright.tune.measure.process.requests import dumps
 
 ATTEMPTS: Final = 3
 """Number of workers that a task may take with it before it counts as the reason."""

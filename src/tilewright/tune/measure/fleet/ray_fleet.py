@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from tilewright.error import ArgumentError, ArgumentValueError
+from tilewright.processes.requests import portable
 from tilewright.tune.measure.fleet.cluster import Role
 from tilewright.tune.measure.fleet.fleet_builder import FleetBuilder
 from tilewright.tune.measure.fleet.fleet_runner import FleetRunner
@@ -20,7 +21,6 @@ from tilewright.tune.measure.fleet.ray_cluster import RayCluster, RayConnection
 from tilewright.tune.measure.fleet.workers import FUNCTIONS
 from tilewright.tune.measure.local_builder import LocalBuilder
 from tilewright.tune.measure.local_runner import LocalRunner
-from tilewright.tune.measure.process.requests import portable
 
 AHEAD: Final = 1
 """Number of candidates that wait at a runner, so that it need not wait for them."""

@@ -7,10 +7,10 @@ import logging
 from typing import Final
 
 from tilewright.error import TVMError
+from tilewright.processes.requests import dumps
 from tilewright.tune.measure.fleet.assignment import Worker
 from tilewright.tune.measure.fleet.cluster import Actor, Cluster, Greeting, Role, WorkerLostError
 from tilewright.tune.measure.fleet.versions import describe_difference, versions
-from tilewright.tune.measure.process.requests import dumps
 
 STARTS: Final = 3
 """How often a worker is started before its place stays empty."""

@@ -13,16 +13,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from tilewright.processes.requests import received
 from tilewright.target import Target
 from tilewright.tune.database.record import this_machine
 from tilewright.tune.measure.affinity import may_use
+from tilewright.tune.measure.children import fork_server
 from tilewright.tune.measure.fleet.cores import CoreLease
 from tilewright.tune.measure.fleet.tasks import BuildTask, Built, CheckTask, RunTask
 from tilewright.tune.measure.interfaces import BuilderInput, RunnerInput, RunnerResult
 from tilewright.tune.measure.local_builder import LocalBuilder
 from tilewright.tune.measure.local_runner import LocalRunner
-from tilewright.tune.measure.process import shared_fork_server
-from tilewright.tune.measure.process.requests import received
 from tilewright.tune.measure.run_requests import Artifact
 
 FUNCTIONS: Final = (
@@ -46,7 +46,7 @@ class BuildWorker:
     def __init__(self, **options: Any) -> None:
         self._options = _received(options)
         self._idle: queue.SimpleQueue[LocalBuilder] = queue.SimpleQueue()
-        shared_fork_server().wait()
+        fork_server().wait()
 
     def build(self, task: BuildTask) -> Built:
         """Build a candidate."""
@@ -89,7 +89,7 @@ class RunWorker:
     def __init__(self, cores: int | None, **options: Any) -> None:
         self._lease = CoreLease(cores, may_use())
         self._runner = LocalRunner(cores=self._lease.cores, **_received(options))
-        shared_fork_server().wait()
+        fork_server().wait()
 
     @property
     def warning(self) -> str | None:
@@ -128,7 +128,7 @@ class RunWorker:
     @contextmanager
     def _written(self, task: RunTask) -> Iterator[list[RunnerInput]]:
         """The candidates, with their files where they can be loaded from."""
-        directory = tempfile.mkdtemp(dir=shared_fork_server().directory)
+        directory = tempfile.mkdtemp(dir=fork_server().directory)
         try:
             yield [
                 replace(item, artifact_path=artifact.write(directory))
@@ -155,5 +155,5 @@ def _remove(path: str) -> None:
     """Delete what a builder wrote, with its directory if that was its own."""
     file = Path(path)
     file.unlink(missing_ok=True)
-    if file.parent.parent == Path(shared_fork_server().directory):
+    if file.parent.parent == Path(fork_server().directory):
         shutil.rmtree(file.parent, ignore_errors=True)

@@ -7,11 +7,12 @@ import signal
 import socket
 import tempfile
 import time
-from typing import IO, Any, Final, NamedTuple
+from typing import IO, Any, Final, Literal, NamedTuple
 
-from tilewright.tune.measure.interfaces import ErrorKind
-from tilewright.tune.measure.process import channel
-from tilewright.tune.measure.process.fork_server import ForkServer, shared_fork_server
+from tilewright.processes import channel
+from tilewright.processes.fork_server import ForkServer, shared_fork_server
+
+DeathKind = Literal["crash", "illegal-instruction", "timeout", "cancelled"]
 
 LAST_WORDS: Final = 2000
 """Number of bytes of the output of a dead child in messages."""
@@ -20,7 +21,7 @@ LAST_WORDS: Final = 2000
 class Death(NamedTuple):
     """How a child ended."""
 
-    kind: ErrorKind
+    kind: DeathKind
     message: str
 
 

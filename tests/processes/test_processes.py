@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tilewright.tune.measure.process import (
+from tilewright.processes import (
     Child,
     ChildDiedError,
     ChildTimeoutError,
@@ -20,10 +20,10 @@ from tilewright.tune.measure.process import (
 PROGRAM = """
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever started the tests
-from tilewright.tune.measure.process import Child, shared_fork_server
+from tilewright.processes import Child, shared_fork_server
 
 server = shared_fork_server()
-idle, busy = (Child("tests.tune.measure.test_processes:echo", server) for _ in range(2))
+idle, busy = (Child("tests.processes.test_processes:echo", server) for _ in range(2))
 idle.ask(b"hello")
 print(server._process.pid, server.directory, flush=True)
 busy.ask(b"compute")
@@ -33,7 +33,7 @@ busy.ask(b"compute")
 @pytest.fixture
 def user():
     """A program that waits for a child; with its fork server and its directory."""
-    root = Path(__file__).parents[3]
+    root = Path(__file__).parents[2]
     process = subprocess.Popen(
         [sys.executable, "-c", PROGRAM],
         cwd=root,
@@ -104,7 +104,7 @@ def test_nothing_is_left_of_a_fork_server_that_is_killed(user):
 
 def echo(connection):
     """A child that sends back what it gets, and does some things besides."""
-    from tilewright.tune.measure.process import channel
+    from tilewright.processes import channel
 
     while True:
         content = channel.receive(connection).decode()
@@ -121,7 +121,7 @@ def echo(connection):
 
 @pytest.fixture
 def child():
-    made = Child("tests.tune.measure.test_processes:echo")
+    made = Child("tests.processes.test_processes:echo")
     yield made
     made.end()
 
@@ -161,7 +161,7 @@ def test_a_child_that_is_killed_from_elsewhere(child):
 def test_another_child_is_there_soon(child):
     assert child.ask(b"hello", 5.0)
     start = time.monotonic()
-    another = Child("tests.tune.measure.test_processes:echo")
+    another = Child("tests.processes.test_processes:echo")
     another.ask(b"hello", 5.0)
     another.end()
     assert time.monotonic() - start < 3.0
@@ -180,7 +180,7 @@ def test_a_fork_server_that_takes_the_place_of_a_dead_one_takes_no_more_files():
         server = shared_fork_server()
         os.kill(server._process.pid, signal.SIGKILL)
         server._process.wait()
-        Child("tests.tune.measure.test_processes:echo").end()
+        Child("tests.processes.test_processes:echo").end()
         return len(list(Path("/proc/self/fd").iterdir()))
 
     assert replaced() == replaced()

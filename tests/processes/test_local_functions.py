@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from tilewright.error import ArgumentError
-from tilewright.tune.measure.process.requests import portable, received
+from tilewright.processes.requests import portable, received
 
 SCALE = 3
 
@@ -65,7 +65,7 @@ def test_the_main_program(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(
         "from tilewright.error import ArgumentError\n"
-        "from tilewright.tune.measure.process.requests import portable\n"
+        "from tilewright.processes.requests import portable\n"
         "SCALE = 3\n"
         "def helper(x):\n"
         "    return x * SCALE\n"

@@ -6,6 +6,7 @@ import atexit
 import contextlib
 import json
 import os
+import select
 import shutil
 import socket
 import subprocess
@@ -17,8 +18,8 @@ from collections.abc import Sequence
 from typing import IO, Any, Final
 
 from tilewright.error import TVMError
-from tilewright.tune.interrupts import deferred
-from tilewright.tune.measure.process import channel
+from tilewright.processes import channel
+from tilewright.processes.interrupts import deferred
 
 START_LIMIT: Final = 120.0
 """Seconds after which a fork server that does not answer is given up."""
@@ -32,43 +33,58 @@ _PROGRAM: Final = """
 import json, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_IGN)
 control, sys.path[:] = int(sys.argv[1]), json.loads(sys.argv[2])
-from tilewright.tune.measure.process.server_main import main
-main(control, sys.argv[3])
+from tilewright.processes.server_main import main
+main(control, *json.loads(sys.argv[3]))
 """
 
 
 class ForkServer:
     """A process from which children are forked. See `shared_fork_server`, which shares one.
 
+    Args:
+        preloaded: modules that are imported there, and not in each child.
+
     Attributes:
         directory: for temporary files. The fork server removes it at its end.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, preloaded: Sequence[str] = ()) -> None:
         if not hasattr(os, "fork"):
             raise TVMError("measuring candidates needs a system with fork(), such as Linux")
-        self.directory = tempfile.mkdtemp(prefix="tilewright-tune-")
+        self.directory = tempfile.mkdtemp(prefix="tilewright-")
         self._lock = threading.Lock()
         self._ready = False
         self._owner = os.getpid()
         self._control, theirs = socket.socketpair()
-        arguments = [str(theirs.fileno()), json.dumps(sys.path), self.directory]
+        settings = json.dumps([self.directory, preloaded])
+        arguments = [str(theirs.fileno()), json.dumps(_path()), settings]
         self._last_words: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  (until `close`)
-        with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, "-c", _PROGRAM, *arguments],
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                stdout=self._last_words,
-                stderr=self._last_words,
-                env={**os.environ, **_ONE_THREAD},
-                start_new_session=True,  # Ctrl-C on the terminal is not for it, not even now
-            )
+        try:
+            with theirs:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-c", _PROGRAM, *arguments],
+                    pass_fds=[theirs.fileno()],
+                    stdin=subprocess.DEVNULL,
+                    stdout=self._last_words,
+                    stderr=self._last_words,
+                    env={**os.environ, **_ONE_THREAD},
+                    start_new_session=True,  # Ctrl-C on the terminal is not for it, not even now
+                )
+        except BaseException:
+            self._control.close()
+            self._last_words.close()
+            os.rmdir(self.directory)
+            raise
         self._at_exit = atexit.register(self.close)
 
     def wait(self) -> None:
         """Wait until it is ready to fork."""
         self._ask(None)
+
+    def is_ready(self) -> bool:
+        """Whether `fork` would be answered at once."""
+        with self._lock:
+            return self._ready or bool(select.select([self._control], [], [], 0)[0])
 
     def is_usable(self) -> bool:
         """Whether it lives, and belongs to this process and not to the one that forked this."""
@@ -83,7 +99,7 @@ class ForkServer:
             connection: the child's end of a socket.
             last_words: a file for what it writes on standard output and standard error.
         """
-        request = {"fork": role, "path": sys.path, "directory": os.getcwd()}
+        request = {"fork": role, "path": _path(), "directory": os.getcwd()}
         return self._ask(request, [connection.fileno(), last_words])["pid"]
 
     def end(self, pid: int) -> int:
@@ -95,6 +111,8 @@ class ForkServer:
         if self._owner != os.getpid():
             return
         atexit.unregister(self._at_exit)
+        if not self._ready:
+            self._process.kill()  # it has no children that it should end
         self._control.close()
         try:
             self._process.wait(1.0)
@@ -146,18 +164,26 @@ class ForkServer:
         return str(error)
 
 
+def _path() -> list[str]:
+    """Where modules are; Python passes over what is no text, such as objects of `pathlib`."""
+    return [place for place in sys.path if isinstance(place, str)]
+
+
 _shared: list[ForkServer] = []
 _shared_lock = threading.Lock()
 
 
-def shared_fork_server() -> ForkServer:
+def shared_fork_server(preloaded: Sequence[str] = ()) -> ForkServer:
     """The fork server of this process, started when first asked for.
 
     Starting takes most of a second and happens in the background: only who forks waits for it.
+
+    Args:
+        preloaded: see `ForkServer`, for one that is started now.
     """
     with _shared_lock:
         if not _shared or not _shared[0].is_usable():
             for dead in _shared:
                 dead.abandon()
-            _shared[:] = [ForkServer()]
+            _shared[:] = [ForkServer(preloaded)]
         return _shared[0]

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from tilewright.tune.interrupts import Interrupts
+from tilewright.processes.interrupts import Interrupts
 
 
 @pytest.fixture(autouse=True)

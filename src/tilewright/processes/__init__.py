@@ -25,5 +25,5 @@ preload is a setting of the whole process, which may be the user's own; and chil
 that is killed. A child of theirs answers after 18 ms, one of ours after 7 ms (AMD EPYC, two cores).
 """
 
-from tilewright.tune.measure.process.child import Child, ChildDiedError, ChildTimeoutError, Death
-from tilewright.tune.measure.process.fork_server import ForkServer, shared_fork_server
+from tilewright.processes.child import Child, ChildDiedError, ChildTimeoutError, Death
+from tilewright.processes.fork_server import ForkServer, shared_fork_server

@@ -11,24 +11,18 @@ import signal
 import socket
 import sys
 import traceback
+from collections.abc import Sequence
 from typing import Any, Final, NoReturn
 
 from tilewright.operating_system import limit_memory
-from tilewright.tune.measure.process import channel
-
-PRELOADED: Final = (
-    "tilewright.tune.measure.build_worker",
-    "tilewright.tune.measure.run_worker",
-    "tilewright.tune.measure.expected_results",
-)
-"""The programs of children, which import what they need."""
+from tilewright.processes import channel
 
 FATAL: Final = ("SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT")
 
 _PR_SET_PDEATHSIG: Final = 1
 
 
-def main(control: int, directory: str) -> None:
+def main(control: int, directory: str, preloaded: Sequence[str]) -> None:
     """Fork children until the control socket is closed.
 
     Requests are JSON, with a byte before them that carries file descriptors.
@@ -43,7 +37,7 @@ def main(control: int, directory: str) -> None:
     connection = socket.socket(fileno=control)
     children: set[int] = set()
     try:
-        _preload()
+        _set_up(preloaded)
         channel.send_json(connection, {"ready": True})
         while True:
             begin, fds, _, _ = socket.recv_fds(connection, 1, 2)
@@ -67,11 +61,11 @@ def main(control: int, directory: str) -> None:
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def _preload() -> None:
+def _set_up(preloaded: Sequence[str]) -> None:
     from tilewright.target import Target
     from tilewright.target.codegen.llvm.compile import machine_for
 
-    for name in PRELOADED:
+    for name in preloaded:
         importlib.import_module(name)
     machine_for(Target("llvm"))
     gc.collect()
