@@ -30,13 +30,14 @@ from tests.schedule_rules.programs import (
 )
 
 import tilewright as tvm
-from tilewright import te, topi
+from tilewright import te, tir, topi
 from tilewright.ir import IRModule, walk
-from tilewright.ir.expr import is_const_int
+from tilewright.ir.expr import FloorDiv, FloorMod, is_const_int
 from tilewright.schedule_rules.default import schedule_module
 from tilewright.schedule_rules.operands import CONSTANT_PARAMS
 from tilewright.script import from_source
 from tilewright.target import Target
+from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.stmt import Allocate, BufferStore, For, ForKind
 from tilewright.tir.transform.machine import Machine
 
@@ -572,6 +573,40 @@ def test_neighbours_that_come_from_one_place_run_along_it():
 
 
 # --- others -----------------------------------------------------------------------------------
+
+
+def test_repeated_elements_are_vectors_of_each_repetition():
+    A = te.placeholder((6, 20), name="A")
+    B = te.compute((6, 60), lambda i, j: A[i, j // 3], "B")
+    sch = scheduled(te.create_prim_func([A, B]))
+    assert loops_of(sch, "B")[-2:] == [("unrolled", 3), ("vectorized", 4)]
+
+
+@pytest.mark.parametrize("machine", [SMALL, TWO_CORES])
+def test_vectors_do_not_run_over_the_ends_of_repeated_rows(machine):
+    A = te.placeholder((6, 10), name="A")
+    B = te.compute((6, 30), lambda i, j: A[i, j % 10], "B")
+    sch = scheduled(te.create_prim_func([A, B]), machine)
+    lowered = lower(sch.mod["main"])
+    indices = [node.indices[0] for node in walk(lowered.body) if isinstance(node, BufferLoad)]
+    assert not any(isinstance(node, FloorMod) for index in indices for node in walk(index))
+
+
+def test_long_rows_that_compute_with_their_places_are_not_joined():
+    A = te.placeholder((6, 20), name="A")
+    B = te.compute((6, 20), lambda i, j: tir.Select(j <= i, A[i, j], tir.const(0.0)), "B")
+    lowered = lower(scheduled(te.create_prim_func([A, B])).mod["main"])
+    assert not any(isinstance(node, (FloorDiv, FloorMod)) for node in walk(lowered.body))
+
+
+def test_copies_that_are_read_several_times_are_read_where_they_come_from():
+    A = te.placeholder((6, 20), name="A")
+    part = te.compute((6, 10), lambda i, j: A[i, j + 5], "part")
+    B = te.compute((6, 30), lambda i, j: part[i, j % 10], "B")
+    assert names_of(scheduled(te.create_prim_func([A, B]))) == ["B"]
+    turned = te.compute((20, 6), lambda i, j: A[j, i], "turned")
+    C = te.compute((60, 6), lambda i, j: turned[i % 20, j], "C")
+    assert names_of(scheduled(te.create_prim_func([A, C]))) == ["turned", "C"]
 
 
 def test_symbolic_sizes():

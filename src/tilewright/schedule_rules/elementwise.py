@@ -8,19 +8,22 @@ is compiled.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Final
 
 from tilewright.arith import Analyzer
-from tilewright.ir.expr import Call, FloorMod, IntImm, Var
+from tilewright.ir.expr import Call, FloorDiv, FloorMod, IntImm, Var
+from tilewright.ir.node import Node
 from tilewright.ir.op import Op
 from tilewright.ir.rewrite import walk
 from tilewright.schedule_rules.accesses import UNKNOWN, BlockAccesses, StridedAccess, access_to
 from tilewright.schedule_rules.decisions import MOST_VECTORS, choose, lanes_for, vectorized, without
 from tilewright.schedule_rules.nest import Nest, is_complete, parallelize
 from tilewright.schedule_rules.structures import Structure
+from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.schedule import LoopRV, Schedule
+from tilewright.tir.stmt import Block, BufferStore
 from tilewright.tir.substitute import substitute, variables_of
 from tilewright.tir.transform.machine import Machine
 from tilewright.tir.transform.stream_stores import NONTEMPORAL_STORES
@@ -41,19 +44,26 @@ def interleaving_period(accesses: BlockAccesses, vector: Var) -> int | None:
         load.mentions(vector) and load not in scattered for load in accesses.loads
     ):
         return None
-    periods = {
+    period = _divisor(accesses.block, vector)
+    if (
+        period is None
+        or period > MOST_PHASES
+        or not all(_are_neighbours(x, vector, period) for x in scattered)
+    ):
+        return None
+    return period
+
+
+def _divisor(block: Block, vector: Var) -> int | None:
+    """The number by which a block divides its iterator `vector`; None for several, or none."""
+    divisors = {
         int(node.b.value)
-        for node in walk(accesses.block.body)
-        if isinstance(node, FloorMod)
+        for node in walk(block.body)
+        if isinstance(node, (FloorDiv, FloorMod))
         and isinstance(node.b, IntImm)
         and vector in variables_of(node.a)
     }
-    if len(periods) != 1:
-        return None
-    (period,) = periods
-    if period > MOST_PHASES or not all(_are_neighbours(x, vector, period) for x in scattered):
-        return None
-    return period
+    return divisors.pop() if len(divisors) == 1 else None
 
 
 def _are_neighbours(load: StridedAccess, vector: Var, period: int) -> bool:
@@ -148,14 +158,18 @@ def _repeat(sch: Schedule, nest: Nest, *, rows: Var, vector: Var, machine: Machi
 
 def _vectors(sch: Schedule, nest: Nest, *, machine: Machine, streams: bool) -> None:
     accesses = nest.accesses
-    joined = _joined_loops(nest)
+    lanes = machine.lanes(accesses.stores[0].buffer.dtype)
+    joined = _joined_loops(nest, lanes)
     others = nest.of(without(accesses.spatial, *joined))
     sch.reorder(*others, *nest.of(joined))
     loop = sch.fuse(*nest.of(joined)) if len(joined) > 1 else nest.loops[joined[0]]
     extent = accesses.known_count(joined)
-    lanes = machine.lanes(accesses.stores[0].buffer.dtype)
+    part = _part_of_row(nest, lanes)
+    if part is not None:
+        (repetition, loop), extent = sch.split(loop, [None, part]), part
+        others.append(repetition)
     if nest.outer == 0 and machine.cores > 1 and extent is not None:
-        rows = accesses.count(without(accesses.spatial, *joined))
+        rows = accesses.count(accesses.spatial) // extent
         piece, loop = _pieces(sch, loop, extent, rows, machine)
         parallelize(sch, [*others, piece], machine)
     outer, _ = vectorized(sch, loop, extent, lanes)
@@ -165,25 +179,52 @@ def _vectors(sch: Schedule, nest: Nest, *, machine: Machine, streams: bool) -> N
         stream_stores(sch, outer, nest, machine)
 
 
-def _joined_loops(nest: Nest) -> list[Var]:
+def _joined_loops(nest: Nest, lanes: int) -> list[Var]:
     """The iterators that run over one contiguous stretch, as far as they have loops.
 
     Only `vector` for a part of a block, in which there is a gap after each row. Nor is it joined
     with others where all its lanes have one condition, such as the channels of a pixel in a padded
-    image.
+    image, or where long rows compute with iterators, which would have to be divided in each lane.
     """
     vector = nest.neighbours()
     assert vector is not None
-    if nest.outer != nest.shared:
+    body = nest.accesses.block.body
+    if nest.outer != nest.shared or _part_of_row(nest, lanes) is not None:
         return [vector]
+    if nest.accesses.extent(vector) >= lanes:
+        computed = set(_computed_with(body))
+        own = [vector] if vector in computed else without(nest.own, *computed)
+        return joined_with(vector, nest.accesses, own)
     asked = {
         var
-        for node in walk(nest.accesses.block.body)
+        for node in walk(body)
         if isinstance(node, Call) and node.op is IF_THEN_ELSE
         for var in variables_of(node.args[0])
     }
     own = nest.own if vector in asked else without(nest.own, *asked)
     return joined_with(vector, nest.accesses, own)
+
+
+def _computed_with(node: Node) -> Iterator[Var]:
+    """The variables of which values depend otherwise than by where elements are."""
+    if isinstance(node, Var):
+        yield node
+    elif isinstance(node, BufferStore):
+        yield from _computed_with(node.value)
+    elif not isinstance(node, BufferLoad):
+        for child in node.children():
+            yield from _computed_with(child)
+
+
+def _part_of_row(nest: Nest, lanes: int) -> int | None:
+    """How long the parts of a row are that come from the same row of an operand, if vectors would
+    run over their ends: of ``out[i] = a[i % 1000]``, 1000."""
+    vector = nest.neighbours()
+    assert vector is not None
+    length, extent = _divisor(nest.accesses.block, vector), nest.accesses.extents[vector]
+    if length is None or length < lanes or extent is None or extent % length or extent == length:
+        return None
+    return length
 
 
 def _pieces(sch: Schedule, loop: LoopRV, extent: int, rows: int, machine: Machine) -> list[LoopRV]:
@@ -195,8 +236,8 @@ def _pieces(sch: Schedule, loop: LoopRV, extent: int, rows: int, machine: Machin
 
 def _may_stream_rows(sch: Schedule, nest: Nest, machine: Machine) -> bool:
     """Rows must be so long that some vectors are whole, whatever is decided."""
-    elements = nest.accesses.known_count(_joined_loops(nest))
     lanes = machine.lanes(nest.accesses.stores[0].buffer.dtype)
+    elements = _part_of_row(nest, lanes) or nest.accesses.known_count(_joined_loops(nest, lanes))
     least = PIECES * MOST_VECTORS * machine.cores * lanes
     return elements is not None and elements >= least and may_stream(sch, nest, machine)
 

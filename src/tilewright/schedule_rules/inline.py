@@ -93,6 +93,8 @@ def _pays(producer: BlockAccesses, value: Expr, consumers: Sequence[BlockAccesse
     sizes = (size + count_nodes(consumer.block.body, LARGEST_VALUE) for consumer in consumers)
     if any(total > LARGEST_VALUE for total in sizes):
         return False
+    if _is_copy(producer, value):
+        return True
     buffer = producer.stores[0].buffer
     if _calls_in_a_row(value) and any(_is_called_on(c.block, buffer) for c in consumers):
         return False
@@ -132,6 +134,15 @@ def _is_same_element(producer: BlockAccesses, value: Expr) -> bool:
         and len(value.indices) == len(store.indices)
         and all(a is b for a, b in zip(value.indices, store.indices, strict=True))
     )
+
+
+def _is_copy(producer: BlockAccesses, value: Expr) -> bool:
+    """Whether a producer copies elements that are as near to each other as their copies."""
+    if not isinstance(value, BufferLoad) or len(producer.loads) != 1:
+        return False
+    (store,), (load,) = producer.stores, producer.loads
+    inner = [var for var in producer.spatial if store.stride(var) == 1]
+    return all(load.stride(var) in (0, 1) for var in inner)
 
 
 def is_conditional(value: Node) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tilewright.error import ArgumentError, DTypeError, ShapeError
 from tilewright.ir.arithmetic import floormod, logical_and, maximum, minimum, select
-from tilewright.ir.convert import cast, const
+from tilewright.ir.convert import as_expr, cast, const
 from tilewright.ir.expr import Expr, IntImm
 from tilewright.te.compute import compute
 from tilewright.te.elementwise import broadcast_element, broadcast_shape
@@ -158,20 +158,21 @@ def adv_index(data: Tensor, indices: Sequence[Tensor]) -> Tensor:
     return compute((*shape, *data.shape[len(indices) :]), element, "advanced_index", tag.INJECTIVE)
 
 
-def where(condition: Tensor, x: Any, y: Any) -> Tensor:
+def where(condition: Any, x: Any, y: Any) -> Tensor:
     """`x` where `condition` holds, else `y`; all of them broadcast.
 
     A condition of numbers holds where they are not 0.
     """
     operands = [condition, x, y]
-    shape = condition.shape
-    for operand in (x, y):
+    shape: Sequence[Expr] = ()
+    for operand in operands:
         if isinstance(operand, Tensor):
             shape = broadcast_shape(shape, operand.shape, "topi.where")
 
     def element(*i: Any) -> Expr:
         chosen, one, other = (
-            broadcast_element(item, i) if isinstance(item, Tensor) else item for item in operands
+            broadcast_element(item, i) if isinstance(item, Tensor) else as_expr(item)
+            for item in operands
         )
         if not chosen.dtype.is_bool:
             chosen = chosen != 0

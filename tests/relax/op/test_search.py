@@ -27,6 +27,13 @@ def test_where_takes_scalars():
     equal(compute(lambda c, x: op.where(c, scalar, x), condition, a), np.where(condition, -2.5, a))
 
 
+@pytest.mark.parametrize("value", [True, False])
+def test_where_takes_one_condition_for_all(value):
+    a, b = real(3, 4), real(4, seed=1)
+    condition = relax.const(value, "bool")
+    equal(compute(lambda x, y: op.where(condition, x, y), a, b), np.where(value, a, b + 0 * a))
+
+
 def test_where_broadcasts_and_takes_numbers():
     condition, a = whole(3, 1) > 0, real(4)
     equal(compute(lambda c, x: op.where(c, x, 0.0), condition, a), np.where(condition, a, 0))

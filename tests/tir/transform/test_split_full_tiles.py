@@ -7,7 +7,16 @@ from tests.tir.transform.programs import function, int_var, loop_names, loop_nes
 from tilewright.ir.arithmetic import logical_and
 from tilewright.ir.convert import const
 from tilewright.ir.expr import Call
-from tilewright.tir import Allocate, BufferStore, For, ForKind, IfThenElse, SeqStmt, decl_buffer
+from tilewright.tir import (
+    Allocate,
+    BufferLoad,
+    BufferStore,
+    For,
+    ForKind,
+    IfThenElse,
+    SeqStmt,
+    decl_buffer,
+)
 from tilewright.tir.op import if_then_else
 from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.analysis.ranges import conjuncts
@@ -114,6 +123,23 @@ def test_vectors_inside_of_a_padding_choose_nothing():
 
 def test_a_row_of_which_no_vector_lies_inside_is_not_doubled():
     assert not of_kind(choose_along(8, 1, 1, 7), IfThenElse)
+
+
+def test_vectors_of_arrays_side_by_side_read_one_of_them():
+    y, piece, lane = map(int_var, ("y", "piece", "lane"))
+    A, B, C = (decl_buffer((4, extent), name=n) for extent, n in ((20, "A"), (30, "B"), (50, "C")))
+    D = decl_buffer((4, 100), name="D")
+    column = piece * 8 + lane
+    rest = if_then_else(column < 50, B[y, column - 20], C[y, column - 50])
+    nest = loop_nest(
+        [(y, 4), (piece, 12), (lane, 8)],
+        BufferStore(D, if_then_else(column < 20, A[y, column], rest), (y, column)),
+        {"lane": ForKind.VECTORIZED},
+    )
+    loops = of_kind(split(function((A, B, C, D), nest)), For)
+    vectors = [loop for loop in loops if loop.kind is ForKind.VECTORIZED]
+    read = [{load.buffer.name for load in of_kind(loop, BufferLoad)} for loop in vectors]
+    assert read == [{"A"}, {"B"}, {"C"}, {"B", "C"}, {"A", "B", "C"}]
 
 
 def test_a_reduction_loop_is_cut_in_two():

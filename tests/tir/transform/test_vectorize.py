@@ -90,6 +90,15 @@ def test_lanes_are_cut_into_registers_and_powers_of_two(arrays):
     assert [s.value.dtype.lanes for s in stores] == [4, 4, 4, 4]
 
 
+def test_a_wide_element_that_all_lanes_share_leaves_them_whole_registers(arrays):
+    A, B = arrays
+    i, row = int_var("i"), int_var("row")
+    rows = decl_buffer((4,), "int64", "rows")
+    body = BufferStore(B, A[rows[row] + Cast("int64", i)], (i,))
+    stores = of_kind(vectorized(16, body, [A, B, rows], i, [row], vector_bits=256), BufferStore)
+    assert [s.value.dtype.lanes for s in stores] == [8, 8]
+
+
 def test_a_branch_on_the_lane_becomes_a_mask_and_the_rest_of_it_stays(arrays):
     A, B = arrays
     i, n = int_var("i"), int_var("n")

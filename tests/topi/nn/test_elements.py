@@ -6,6 +6,11 @@ from tests.topi.running import real, run, whole
 
 from tilewright import te, topi
 from tilewright.error import ArgumentError, ArgumentValueError, ShapeError
+from tilewright.ir import walk
+from tilewright.ir.expr import Cast, Var
+from tilewright.tir.buffer import BufferLoad
+from tilewright.tir.stmt import Block
+from tilewright.tir.transform.analysis.affine import affine, stride_along
 from tilewright.topi import testing
 
 equal = np.testing.assert_array_equal
@@ -77,6 +82,18 @@ def test_pad():
     equal(run(lambda X: topi.nn.pad(X, (0, 0)), x), x)
     with pytest.raises(ArgumentError, match="1 numbers to pad with for 2 dimensions"):
         topi.nn.pad(te.placeholder((2, 3)), (1,))
+
+
+@pytest.mark.parametrize("continued", [topi.nn.mirror_pad, topi.nn.replicate_pad])
+def test_neighbours_inside_of_a_continued_row_are_neighbours_in_memory(continued):
+    X = te.placeholder((3, 8), name="X")
+    (block,) = [
+        node
+        for node in walk(te.create_prim_func([X, continued(X, (1, 2), (1, 3))]).body)
+        if isinstance(node, Block) and node.name_hint != "root"
+    ]
+    _, inside, _ = block.body.value.args
+    assert stride_along(affine(inside.indices[-1]), block.iter_vars[-1].var) == 1
 
 
 @pytest.mark.parametrize("mode", ["SYMMETRIC", "REFLECT"])
@@ -152,6 +169,20 @@ def test_resize2d(scale, mode, method, name):
     last = np.ascontiguousarray(x.transpose(0, 2, 3, 1))
     result = run(lambda X: topi.image.resize2d(X, None, size, "NHWC", method, mode), last)
     np.testing.assert_allclose(result, expected.transpose(0, 2, 3, 1), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("method", ["nearest_neighbor", "linear", "cubic"])
+def test_images_are_resized_one_dimension_after_another(method):
+    """Rows that are part of several results are made once, by indices that fill vectors."""
+    X = te.placeholder((1, 2, 4, 4), name="X")
+    func = te.create_prim_func([X, topi.image.resize2d(X, None, (8, 8), method=method)])
+    blocks = [n for n in walk(func.body) if isinstance(n, Block) and n.name_hint != "root"]
+    assert len(blocks) == 2
+    for block in blocks:
+        loads = [node for node in walk(block.body) if isinstance(node, BufferLoad)]
+        assert all(sum(not isinstance(i, Var) for i in load.indices) == 1 for load in loads)
+        converted = [node for node in walk(block.body) if isinstance(node, Cast)]
+        assert {str(node.dtype) for node in converted} <= {"int32", "float32"}
 
 
 def test_resize2d_refuses_what_it_does_not_know():

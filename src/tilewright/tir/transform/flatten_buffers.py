@@ -71,6 +71,10 @@ class _Flattening(FoldingRewriter):
             return loop
         return loop.replace(min=minimum, extent=extent, body=body)
 
+    def under(self, condition: Expr, stmt: Stmt) -> Stmt:
+        with self._ranges.assuming(condition):
+            return self(stmt)
+
     # --- accesses ---------------------------------------------------------------------------
 
     def BufferLoad(self, load: BufferLoad) -> Expr:

@@ -14,7 +14,8 @@ It is asked as far inside as is cheap, so that as few tiles as possible keep the
 that are full in one of two dimensions are doubled for the other as well.
 
 Where only the last tile of a loop is not full, it comes after the loop. Vectors whose lanes choose
-between two values, such as an image and the zeros around it, are doubled as well.
+between two values, such as an image and the zeros around it, are doubled as well, once for each
+value.
 
 Before, guards lose the loops that make no difference: ``m0 * 8 + m1 < 1000`` with ``m1 < 8`` is
 ``m0 < 125``, a guard of whole tiles.
@@ -27,11 +28,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
+from typing import Final
 
 from tilewright.ir.arithmetic import logical_and
 from tilewright.ir.convert import as_expr, const
 from tilewright.ir.dtype import BOOL
-from tilewright.ir.expr import LE, LT, Call, Expr, IntImm, Var, is_const_int
+from tilewright.ir.expr import GE, GT, LE, LT, Call, Expr, IntImm, Var, is_const_int
 from tilewright.ir.op import Op
 from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.ir.structural import structural_equal
@@ -59,6 +61,7 @@ MAX_STATEMENTS = 64
 """Nests with more statements than this are not doubled."""
 
 _IF_THEN_ELSE = Op.get("tir.if_then_else")
+_OPPOSITES: Final[dict[type, type]] = {LT: GE, LE: GT, GT: LE, GE: LT}
 
 
 def split_full_tiles(func: PrimFunc) -> PrimFunc:
@@ -111,24 +114,36 @@ class _Splitting(StatementRewriter):
         return parted(self._inside(loop)) if doubled is None else doubled
 
     def _without_choice(self, loop: For) -> Stmt | None:
-        """A vector whose lanes choose between two values, such as those of a padding, doubled: once
-        for where all of them have the first one."""
+        """A vector whose lanes choose between two values, such as those of a padding or of several
+        arrays side by side, again for where all of them have the same one."""
         store, choice = loop.body, choice_of(loop.body)
         if loop.kind is not ForKind.VECTORIZED or choice is None:
             return None
-        asked, chosen, _ = choice.args
+        asked, first, second = choice.args
+        parts = list(conjuncts(asked))
+        branches = [(self._in_all_lanes(parts, loop), first)]
+        if len(parts) == 1 and type(parts[0]) in _OPPOSITES:
+            opposite = _OPPOSITES[type(parts[0])](parts[0].a, parts[0].b)  # type: ignore[attr-defined]
+            branches.append((self._in_all_lanes([opposite], loop), second))
+        result: Stmt = loop
+        for condition, value in reversed(branches):
+            if condition is not None:
+                same = loop.replace(body=store.replace(value=value))
+                result = IfThenElse(condition, self(Iteration({})(same)), result)
+        return None if result is loop else result
+
+    def _in_all_lanes(self, parts: Sequence[Expr], loop: For) -> Expr | None:
+        """What has to be asked of a vector so that a condition holds in all of its lanes; None if
+        that cannot be said, or is known."""
         condition: Expr = const(True, BOOL)
-        for part in conjuncts(asked):
+        for part in parts:
             always = None if is_local(part, set()) else always_holds(part, [loop])
             holds = None if always is None else self._ranges.decide(always)
             if always is None or holds is False:
                 return None
             if holds is None:
                 condition = logical_and(condition, always)
-        if is_const_int(condition):
-            return None
-        inside = loop.replace(body=store.replace(value=chosen))
-        return IfThenElse(condition, inside, Iteration({})(loop))
+        return None if is_const_int(condition) else condition
 
     def _doubled(self, nest: Stmt) -> Stmt | None:
         """`nest` with and without the guards that are best asked here; None if there are none."""

@@ -111,7 +111,7 @@ class _Vectorize(StatementRewriter):
         lanes = loop.extent.value
         if lanes <= 1:
             return serial
-        width = overlapping_lanes(loop.body, self._vector_bits)
+        width = overlapping_lanes(loop, self._vector_bits)
         try:
             if lanes > MOST_VECTORS * width:
                 return _groups_of_vectors(loop, lanes, width)

@@ -105,7 +105,7 @@ class _InnerLoops(StatementRewriter):
             return loop
 
     def _vectorized(self, loop: For) -> Stmt:
-        width = native_lanes(loop.body, self._vector_bits)
+        width = native_lanes(loop, self._vector_bits)
         extent = const_int_value(loop.extent)
         if width == 1 or (extent is not None and extent < min(width, 4)):
             raise NotVectorizable("it is too short")

@@ -11,7 +11,7 @@ from tilewright.error import ArgumentValueError, ShapeError
 from tilewright.ir.convert import as_expr, cast
 from tilewright.ir.expr import Expr
 from tilewright.te import Tensor
-from tilewright.topi.image.resize import clamped
+from tilewright.topi.image.resize import clamped, index_of
 
 SAMPLING_METHODS: Final = ("nearest", "bilinear", "bicubic")
 
@@ -59,9 +59,13 @@ def grid_sample(
     batch, channels, *extents = data.shape
 
     def pixel(n: Any, c: Any, index: Sequence[Expr]) -> Expr:
-        inside = tir.all(*(
-            condition for i, e in zip(index, extents, strict=True) for condition in (i >= 0, i < e)
-        ))  # fmt: skip
+        inside = tir.all(
+            *(
+                condition
+                for i, e in zip(index, extents, strict=True)
+                for condition in (i >= 0, i < cast(i.dtype, e))
+            )
+        )
         value = data(n, c, *(clamped(i, e) for i, e in zip(index, extents, strict=True)))
         if padding_mode != "zeros":
             return value
@@ -79,14 +83,12 @@ def grid_sample(
     def element(n: Any, c: Any, *where: Any) -> Expr:
         at = places(n, where)
         if method == "nearest":
-            return pixel(
-                n, c, [cast(e.dtype, te.round(p)) for p, e in zip(at, extents, strict=True)]
-            )
+            return pixel(n, c, [index_of(te.round(p)) for p in at])
         if method == "bicubic":
             return cubic(n, c, at)
         low = [te.floor(place) for place in at]
         parts = [place - below for place, below in zip(at, low, strict=True)]
-        index = [cast(e.dtype, below) for below, e in zip(low, extents, strict=True)]
+        index = [index_of(below) for below in low]
         corners = {
             steps: pixel(n, c, [i + step for i, step in zip(index, steps, strict=True)])
             for steps in itertools.product((0, 1), repeat=rank)
@@ -106,7 +108,7 @@ def grid_sample(
             """The pixels before and behind a place along each dimension."""
             moved = [below + float(step - 1) for below in low]
             return [
-                cast(e.dtype, _within(_padded(m, e, padding_mode, align_corners), e))
+                index_of(_within(_padded(m, e, padding_mode, align_corners), e))
                 for m, e in zip(moved, extents, strict=True)
             ]
 

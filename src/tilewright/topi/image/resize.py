@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from tilewright import te, tir
 from tilewright.error import ArgumentValueError, ShapeError
 from tilewright.ir.convert import as_expr, cast
-from tilewright.ir.dtype import FLOAT32, FLOAT64, DType
+from tilewright.ir.dtype import FLOAT32, FLOAT64, INT32, INT64, DType
 from tilewright.ir.expr import Expr
 from tilewright.te import Tensor
 from tilewright.topi.operands import variant
@@ -121,37 +121,38 @@ def _resized(
     for axis, extent in zip(axes, extents, strict=True):
         shape[axis] = cast(data.shape[axis].dtype, extent)
 
-    def mixture(place: Sequence[Any], axis: int) -> _Mixture:
-        """The pixels that a pixel is made of along a dimension."""
-        limit = data.shape[axis]
-        at = source(mode, place[axis], limit, shape[axis], wide)
-        if method == "linear":
-            return _linear(at, limit)
-        return _cubic(at, limit, alpha, bool(exclude))
+    nearest = method == "nearest_neighbor"
+    kept = data.dtype if nearest else wide
 
-    def element(*place: Any) -> Any:
-        if method == "nearest_neighbor":
-            index = list(place)
-            for axis in axes:
-                limit = data.shape[axis]
-                at = source(mode, place[axis], limit, shape[axis], wide)
-                index[axis] = clamped(_rounded(rounding, at, limit.dtype), limit)
-            return cast(dtype, data(*index))
-        mixtures = [mixture(place, axis) for axis in axes]
+    def along(axis: int, image: Tensor, dtype: DType) -> Tensor:
+        """The array with the new extent of one dimension."""
+        limit = image.shape[axis]
 
-        def mixed(index: list[Any], level: int) -> Any:
-            if level == len(axes):
-                return cast(wide, data(*index))
-            values = [
-                mixed([*index[: axes[level]], pixel, *index[axes[level] + 1 :]], level + 1)
-                for pixel in mixtures[level].pixels
-            ]
-            return mixtures[level].of(values)
+        def element(*place: Any) -> Any:
+            def pixel(index: Any) -> Any:
+                return image(*place[:axis], index, *place[axis + 1 :])
 
-        value = mixed(list(place), 0)
-        return cast(dtype, value if dtype.is_float else te.round(value))
+            at = source(mode, place[axis], limit, shape[axis], wide)
+            if nearest:
+                return cast(dtype, pixel(clamped(index_of(_rounded(rounding, at)), limit)))
+            mixture = (
+                _linear(at, limit)
+                if method == "linear"
+                else _cubic(at, limit, alpha, bool(exclude))
+            )
+            value = mixture.of([cast(wide, pixel(index)) for index in mixture.pixels])
+            return cast(dtype, value if dtype.is_float else te.round(value))
 
-    return te.compute(shape, element, "resize", "injective")
+        extents = [*image.shape[:axis], shape[axis], *image.shape[axis + 1 :]]
+        return te.compute(extents, element, "resize", "injective")
+
+    # One dimension after another, as rows that are made once are part of several results; the
+    # innermost first, because the others then mix whole rows.
+    first, *others = axes
+    image = data
+    for axis in reversed(others):
+        image = along(axis, image, kept)
+    return along(first, image, dtype)
 
 
 resize1d = variant(
@@ -177,7 +178,8 @@ resize3d = variant(
 
 def source(mode: str, index: Any, extent: Any, size: Any, dtype: DType = FLOAT32) -> Expr:
     """Where pixel `index` of `size` is among `extent` pixels, in the float type `dtype`."""
-    place, old, new = (cast(dtype, as_expr(x)) for x in (index, extent, size))
+    old, new = (cast(dtype, as_expr(x)) for x in (extent, size))
+    place = cast(dtype, cast(_integers(dtype), as_expr(index)))
     if mode == "align_corners":
         steps = tir.Select(new > 1.0, new - 1.0, as_expr(1.0, dtype))
         return tir.Select(new > 1.0, place * ((old - 1.0) / steps), as_expr(0.0, dtype))
@@ -192,7 +194,7 @@ def source(mode: str, index: Any, extent: Any, size: Any, dtype: DType = FLOAT32
     return centre
 
 
-def _rounded(rounding: str, at: Expr, dtype: DType) -> Expr:
+def _rounded(rounding: str, at: Expr) -> Expr:
     """The nearest pixel; small errors of the multiplication must not move it."""
     if rounding in ("round", "round_prefer_floor"):
         whole = te.ceil(at - 0.5)
@@ -201,12 +203,27 @@ def _rounded(rounding: str, at: Expr, dtype: DType) -> Expr:
     else:
         epsilon = 1e-5
         whole = te.floor(at + epsilon) if rounding == "floor" else te.ceil(at - epsilon)
-    return cast(dtype, whole)
+    return whole
+
+
+def index_of(whole: Expr) -> Expr:
+    """A whole number as an index, perhaps outside of the image."""
+    return cast(_integers(whole.dtype), whole)
+
+
+def _integers(positions: DType) -> DType:
+    """The type of indices where positions have a float type.
+
+    Processors convert vectors of short integers, and gather by them. Longer ones are for numbers
+    that are exact beyond them.
+    """
+    return INT64 if positions is FLOAT64 else INT32
 
 
 def clamped(index: Expr, extent: Expr) -> Expr:
     """The pixel at `index`, or the nearest one where there is none."""
-    return tir.max(tir.min(index, extent - 1), as_expr(0, extent.dtype))
+    last = cast(index.dtype, extent - 1)
+    return cast(extent.dtype, tir.max(tir.min(index, last), as_expr(0, index.dtype)))
 
 
 class _Mixture(NamedTuple):
@@ -241,7 +258,7 @@ def _linear(at: Expr, extent: Expr) -> _Mixture:
     """The two pixels around."""
     below = te.floor(at)
     part = at - below
-    first = cast(extent.dtype, below)
+    first = index_of(below)
     pixels = [clamped(first, extent), clamped(first + 1, extent)]
     return _Mixture(pixels, [as_expr(1.0, at.dtype) - part, part], 0, part)
 
@@ -250,7 +267,7 @@ def _cubic(at: Expr, extent: Expr, alpha: float, exclude: bool) -> _Mixture:
     """The four pixels around."""
     below = te.floor(at)
     t = at - below
-    first = cast(extent.dtype, below)
+    first = index_of(below)
     a = as_expr(alpha, at.dtype)
     weights = [
         ((a * (t + 1) - 5 * a) * (t + 1) + 8 * a) * (t + 1) - 4 * a,
@@ -262,7 +279,7 @@ def _cubic(at: Expr, extent: Expr, alpha: float, exclude: bool) -> _Mixture:
     pixels, counts = [clamped(place, extent) for place in places], None
     if exclude:
         zero = as_expr(0.0, at.dtype)
-        counts = [te.all(place >= 0, place < extent) for place in places]
+        counts = [te.all(place >= 0, place < cast(place.dtype, extent)) for place in places]
         total = _sum([tir.Select(c, w, zero) for c, w in zip(counts, weights, strict=True)])
         weights = [weight / total for weight in weights]
     return _Mixture(pixels, weights, 1, t, counts)

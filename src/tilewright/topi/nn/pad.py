@@ -135,12 +135,23 @@ def _continued(
                 "continued by them so far"
             )
 
+    last = data.ndim - 1
+    is_padded = [
+        (constant(low), constant(high)) != (0, 0) for low, high in zip(before, after, strict=True)
+    ]
+
     def element(*axes: Any) -> Any:
-        index = []
-        for axis, extent, low, high in zip(axes, data.shape, before, after, strict=True):
-            is_kept = constant(low) == 0 == constant(high)
-            index.append(axis if is_kept else place(axis, extent, low, high))
-        return data(*index)
+        index = [
+            place(axis, extent, low, high) if continued else axis
+            for continued, axis, extent, low, high in zip(
+                is_padded, axes, data.shape, before, after, strict=True
+            )
+        ]
+        if not is_padded[last]:
+            return data(*index)
+        # Most neighbours are neighbours in `data`, too.
+        inside = te.all(axes[last] >= before[last], axes[last] < data.shape[last] + before[last])
+        return te.if_then_else(inside, data(*index[:last], axes[last] - before[last]), data(*index))
 
     return te.compute(_padded_shape(data, before, after), element, name, "injective,pad")
 

@@ -40,12 +40,13 @@ from tilewright.ir.expr import (
 )
 from tilewright.target.codegen.llvm.conversions import broadcast
 from tilewright.target.codegen.llvm.emitter import FunctionEmitter, emits
+from tilewright.target.codegen.llvm.float_remainders import float_remainder
 from tilewright.target.codegen.llvm.intrinsics import intrinsic
 from tilewright.target.codegen.llvm.types import constant, splat, value_type
 from tilewright.target.target import Target
 
 _INT_OPS: Final = {Add: "add", Sub: "sub", Mul: "mul"}
-_FLOAT_OPS: Final = {Add: "fadd", Sub: "fsub", Mul: "fmul", Div: "fdiv", Mod: "frem"}
+_FLOAT_OPS: Final = {Add: "fadd", Sub: "fsub", Mul: "fmul", Div: "fdiv"}
 _CONDITIONS: Final = {
     EQ: ("eq", "eq", "oeq"),
     NE: ("ne", "ne", "une"),
@@ -80,6 +81,8 @@ def _arithmetic(emitter: FunctionEmitter, expr: Any) -> str:
     dtype = expr.dtype
     a, b = emitter.operand(expr.a), emitter.operand(expr.b)
     if dtype.is_float:
+        if isinstance(expr, Mod):
+            return float_remainder(emitter, dtype, a, b)
         return emitter.halves.rounded(
             emitter.pure(f"{_FLOAT_OPS[type(expr)]} {value_type(dtype)} {a}, {b}", a, b), dtype
         )

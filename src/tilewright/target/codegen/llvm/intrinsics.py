@@ -72,8 +72,11 @@ def _if_then_else(emitter: FunctionEmitter, call: Call) -> str:
 
 @emits("tir.any_lane")
 def _any_lane(emitter: FunctionEmitter, call: Call) -> str:
-    dtype = call.args[0].dtype
-    mask = emitter.operand(call.args[0])
+    return any_lane(emitter, emitter.operand(call.args[0]), call.args[0].dtype)
+
+
+def any_lane(emitter: FunctionEmitter, mask: str, dtype: DType) -> str:
+    """Whether a condition holds for any lane; `dtype` is that of the conditions."""
     if dtype.lanes == 1:
         return mask
     ty = value_type(dtype)
@@ -153,14 +156,6 @@ def _ldexp(emitter: FunctionEmitter, call: Call) -> str:
         f"call {ty} {function}({ty} {value}, {power} {exponent})", value, exponent
     )
     return emitter.halves.rounded(result, call.dtype)
-
-
-@emits("tir.fmod")
-def _fmod(emitter: FunctionEmitter, call: Call) -> str:
-    a, b = (emitter.operand(arg) for arg in call.args)
-    return emitter.halves.rounded(
-        emitter.pure(f"frem {value_type(call.dtype)} {a}, {b}", a, b), call.dtype
-    )
 
 
 @emits("tir.nextafter")

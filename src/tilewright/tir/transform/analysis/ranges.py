@@ -8,7 +8,7 @@ symbolic extents there is the analyzer of `tilewright.arith`, which is made when
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from tilewright.arith import Analyzer
@@ -66,6 +66,7 @@ class Ranges:
         self._of: dict[Var, Interval] = {}
         self._bound: dict[Var, tuple[Expr, Expr]] = {}
         self._analyzer: Analyzer | None = None
+        self._assumed: list[Expr] = []
 
     def bind(self, var: Var, minimum: Expr, extent: Expr) -> None:
         """Let `var` run over `extent` values from `minimum`."""
@@ -97,12 +98,23 @@ class Ranges:
                 self._analyzer.bind_range(var, minimum, extent)
         return self._analyzer
 
+    @contextmanager
+    def assuming(self, condition: Expr) -> Iterator[None]:
+        """Simplify indices where `condition` holds."""
+        before = len(self._assumed)
+        self._assumed += map(without_likely, conjuncts(condition))
+        yield
+        del self._assumed[before:]
+
     def simplify_index(self, index: Expr) -> Expr:
         """An integer expression as a person would write it."""
         index = expand(index)
-        if index.dtype.lanes == 1 and any(isinstance(node, _HARD) for node in walk(index)):
+        if index.dtype.lanes != 1 or not any(isinstance(node, _HARD) for node in walk(index)):
+            return index
+        with ExitStack() as known:
+            for condition in self._assumed:
+                known.enter_context(self.analyzer.constraint(condition))
             return self.analyzer.simplify(index)
-        return index
 
     def interval(self, expr: Expr) -> Interval:
         """Bounds of an integer expression."""

@@ -16,7 +16,7 @@ from tilewright.ir.expr import Call, Expr, Var
 from tilewright.ir.rewrite import walk
 from tilewright.tir.access import Access, AccessSummary
 from tilewright.tir.buffer import BufferLoad
-from tilewright.tir.stmt import BufferStore, Stmt
+from tilewright.tir.stmt import BufferStore, For
 from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.analysis.affine import affine, difference, mentions, split
 from tilewright.tir.transform.lower_math import EXPANDED, working_dtype
@@ -111,27 +111,33 @@ def pieces_of(start: Expr, lanes: int, width: int) -> tuple[Piece, ...]:
     return tuple(pieces)
 
 
-def native_lanes(body: Stmt, vector_bits: int) -> int:
-    """How many lanes fill a register with the widest elements that `body` loads or stores."""
+def native_lanes(loop: For, vector_bits: int) -> int:
+    """How many lanes fill a register with the widest elements that a loop loads or stores.
+
+    An element that is the same in all lanes, such as the place of a row, is loaded once.
+    """
     bits = 8
-    for node in walk(body):
-        if isinstance(node, (BufferLoad, BufferStore)):
+    for node in walk(loop.body):
+        if isinstance(node, BufferStore) or (
+            isinstance(node, BufferLoad)
+            and any(var is loop.loop_var for index in node.indices for var in variables_of(index))
+        ):
             bits = max(bits, node.buffer.dtype.bits)
     return max(vector_bits // bits, 1)
 
 
-def overlapping_lanes(body: Stmt, vector_bits: int) -> int:
-    """How many lanes a statement has: those of one register, or of several for a long computation.
+def overlapping_lanes(loop: For, vector_bits: int) -> int:
+    """How many lanes a loop has: those of one register, or of several for a long computation.
 
     A mathematical function is a chain of operations that wait for each other. Backends take an
     operation on a vector of several registers apart, so that as many chains run side by side.
     Memory that lives in registers is accessed as other loops do, one register at a time.
     """
     bits = 0
-    for node in walk(body):
+    for node in walk(loop.body):
         if isinstance(node, (BufferLoad, BufferStore)) and node.buffer.scope() == "local":
-            return native_lanes(body, vector_bits)
+            return native_lanes(loop, vector_bits)
         if isinstance(node, Call) and node.op in EXPANDED:
             bits = max(bits, working_dtype(node).bits)
-    native = native_lanes(body, vector_bits)
+    native = native_lanes(loop, vector_bits)
     return max(native, OVERLAPPING_CHAINS * vector_bits // bits) if bits else native

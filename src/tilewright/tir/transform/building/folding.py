@@ -67,7 +67,7 @@ class FoldingRewriter(BufferRewriter):
         if isinstance(condition, IntImm):
             taken = stmt.then_case if condition.value else stmt.else_case
             return nop() if taken is None else self(taken)
-        then_case = self(stmt.then_case)
+        then_case = self.under(condition, stmt.then_case)
         else_case = None if stmt.else_case is None else self(stmt.else_case)
         if (
             condition is stmt.condition
@@ -76,6 +76,11 @@ class FoldingRewriter(BufferRewriter):
         ):
             return stmt
         return stmt.replace(condition=condition, then_case=then_case, else_case=else_case)
+
+    def under(self, condition: Expr, stmt: Stmt) -> Stmt:
+        """A statement that runs only if `condition` holds."""
+        del condition
+        return self(stmt)
 
 
 class Iteration(FoldingRewriter):

@@ -159,7 +159,7 @@ def _vectors(loop: Stmt) -> Stmt:
     assert isinstance(loop, For)
     assert isinstance(loop.extent, IntImm)
     lanes = loop.extent.value
-    width = native_lanes(loop.body, VECTOR_BITS)
+    width = native_lanes(loop, VECTOR_BITS)
     count, rest = divmod(lanes, width)
     if count <= 1:
         return as_lanes(loop, lanes, width)

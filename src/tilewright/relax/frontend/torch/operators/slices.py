@@ -224,38 +224,11 @@ def pad(
     """A border of constants, of the mirrored elements, or of the outermost ones."""
     if mode == "constant":
         return constant_pad(graph, x, pad, value or 0)
-    rank = graph.rank_of(x)
-    for position, (before, after) in enumerate(zip(pad[::2], pad[1::2], strict=True)):
-        dim = rank - 1 - position
-        x = _extended(graph, x, dim, before, after, mode)
-    return x
-
-
-def _extended(graph: Graph, x: Any, dim: int, before: int, after: int, mode: str) -> Any:
-    """`x` with elements before and after along `dim`, which are taken from `x` itself."""
-    if min(before, after) < 0 or mode not in ("reflect", "replicate", "circular"):
-        raise UnsupportedError(f"mode {mode!r} with padding {before}, {after} is not supported")
-    extent = graph.shape_of(x)[dim]
-    pieces = [x]
-    if before:
-        pieces.insert(0, _border(graph, x, dim, before, mode, extent, is_before=True))
-    if after:
-        pieces.append(_border(graph, x, dim, after, mode, extent, is_before=False))
-    return graph.emit(op.concat(pieces, dim)) if len(pieces) > 1 else x
-
-
-def _border(
-    graph: Graph, x: Any, dim: int, width: int, mode: str, extent: Any, *, is_before: bool
-) -> Any:
-    if mode == "replicate":
-        shape = graph.shape_of(x)
-        shape[dim] = width
-        edge = part(graph, x, dim, 0 if is_before else extent - 1, 1)
-        return graph.emit(op.broadcast_to(edge, shape))
-    if mode == "circular":
-        return part(graph, x, dim, extent - width if is_before else 0, width)
-    start = 1 if is_before else extent - 1 - width
-    return graph.emit(op.flip(part(graph, x, dim, start, width), dim))
+    if min(pad) < 0 or mode not in ("reflect", "replicate", "circular"):
+        raise UnsupportedError(f"mode {mode!r} with padding {pad} is not supported")
+    widths = [(0, 0)] * (graph.rank_of(x) - len(pad) // 2)
+    widths += reversed(list(zip(pad[::2], pad[1::2], strict=True)))
+    return graph.emit(op.nn.pad(x, widths, mode))
 
 
 convert_by({
