@@ -26,8 +26,7 @@ there the loop is cut in two instead: the iterations in which the guard always h
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from functools import reduce
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from tilewright.ir.arithmetic import logical_and
@@ -39,9 +38,8 @@ from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.ir.structural import structural_equal
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.stmt import Allocate, BufferStore, For, ForKind, IfThenElse, SeqStmt, Stmt, seq
+from tilewright.tir.stmt import BufferStore, For, ForKind, IfThenElse, SeqStmt, Stmt, seq
 from tilewright.tir.substitute import variables_of
-from tilewright.tir.transform.analysis.affine import difference, split
 from tilewright.tir.transform.analysis.ranges import Ranges, conjuncts
 from tilewright.tir.transform.analysis.tile_guards import (
     Guard,
@@ -51,6 +49,8 @@ from tilewright.tir.transform.analysis.tile_guards import (
     is_reduction,
 )
 from tilewright.tir.transform.building.folding import Iteration
+from tilewright.tir.transform.building.last_tiles import known_iterations, parted
+from tilewright.tir.transform.building.short_guards import shorten_guards
 from tilewright.tir.transform.building.statements import (
     StatementRewriter,
     statement_count,
@@ -68,25 +68,7 @@ def split_full_tiles(func: PrimFunc) -> PrimFunc:
     """`func` with nests of guarded loops doubled: once without guards, for where they all hold."""
     if all(not isinstance(s, IfThenElse) and choice_of(s) is None for s in statements(func.body)):
         return func
-    return func.with_body(_Splitting()(_Shortening()(func.body)))
-
-
-class _Shortening(StatementRewriter):
-    """Guards without what makes no difference."""
-
-    def __init__(self) -> None:
-        self._ranges = Ranges()
-
-    def For(self, loop: For) -> Stmt:
-        self._ranges.bind(loop.loop_var, loop.min, loop.extent)
-        return loop.map_children(self)
-
-    def IfThenElse(self, stmt: IfThenElse) -> Stmt:
-        parts = conjuncts(stmt.condition)
-        shortened = [self._ranges.without_low_digits(part) for part in parts]
-        if any(new is not old for new, old in zip(shortened, parts, strict=True)):
-            stmt = stmt.replace(condition=reduce(logical_and, shortened))
-        return stmt.map_children(self)
+    return func.with_body(_Splitting()(shorten_guards(func.body)))
 
 
 def choice_of(stmt: Stmt) -> Call | None:
@@ -226,7 +208,7 @@ class _Splitting(StatementRewriter):
             return None
         count, guards = loop.extent.value, []
         for guard in guards_in(loop.body):
-            holds = _iterations(guard.always, loop)
+            holds = known_iterations(guard.always, loop)
             if holds is not None:
                 count = min(count, holds)
                 guards.append(guard)
@@ -260,67 +242,6 @@ def merged(statements: Iterable[Stmt]) -> list[Stmt]:
         else:
             result.append(stmt)
     return result
-
-
-def parted(stmt: Stmt) -> Stmt:
-    """A loop over tiles of which only the last one is not full, with that one after the loop: what
-    is known of it decides most of its guards."""
-    if not isinstance(stmt, For) or stmt.kind is not ForKind.SERIAL or stmt.annotations:
-        return stmt
-    if not isinstance(stmt.extent, IntImm) or not is_const_int(stmt.min):
-        return stmt
-    count = stmt.extent.value - 1
-    asked = [b for b in _branches(stmt.body) if _iterations(b.condition, stmt) == count]
-    if not asked or count == 0:
-        return stmt
-    first = stmt.replace(
-        extent=const(count, stmt.extent.dtype), body=_Taking(asked, True)(stmt.body)
-    )
-    if count == 1:
-        first = Iteration({stmt.loop_var: stmt.min})(first.body)
-    last = _Taking(asked, False)(stmt.body)
-    return seq(first, Iteration({stmt.loop_var: as_expr(stmt.min + count)})(last))
-
-
-def _branches(body: Stmt) -> Iterator[IfThenElse]:
-    """The branches with two cases that each iteration of a loop takes once."""
-    if isinstance(body, SeqStmt):
-        for part in body.seq:
-            yield from _branches(part)
-    elif isinstance(body, Allocate):
-        yield from _branches(body.body)
-    elif isinstance(body, IfThenElse) and body.else_case is not None:
-        yield body
-
-
-class _Taking(StatementRewriter):
-    """The first case of some branches, or the other one."""
-
-    def __init__(self, branches: Iterable[IfThenElse], first: bool) -> None:
-        self._branches = {id(branch) for branch in branches}
-        self._first = first
-
-    def IfThenElse(self, stmt: IfThenElse) -> Stmt:
-        if id(stmt) not in self._branches:
-            return stmt
-        assert stmt.else_case is not None
-        return stmt.then_case if self._first else stmt.else_case
-
-
-def _iterations(condition: Expr, loop: For) -> int | None:
-    """For how many first iterations of `loop` the condition, on its variable alone, holds."""
-    if not isinstance(condition, (LT, LE)):
-        return None
-    form = difference(condition.a, condition.b)
-    parts = split(form, loop.loop_var)
-    if parts is None or not parts[0].is_constant() or not parts[1].is_constant():
-        return None
-    step, start = parts[0].constant, parts[1].constant
-    if step <= 0:
-        return None
-    room = -start - (1 if isinstance(condition, LT) else 0)
-    assert isinstance(loop.min, IntImm)
-    return max(room // step + 1 - loop.min.value, 0)
 
 
 def _guards_everything(nest: Stmt, guards: Sequence[Guard]) -> bool:
