@@ -12,7 +12,6 @@ from tilewright.tir.transform.analysis.affine import difference, split
 from tilewright.tir.transform.building.folding import Iteration
 from tilewright.tir.transform.building.statements import StatementRewriter, statement_count
 
-
 MOST_STATEMENTS: Final = 32
 """Maximum number of statements of a tile that are copied with it."""
 
