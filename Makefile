@@ -21,7 +21,7 @@ demo: $(STAMP) ## Two matrix products, from naive to register tiles, timed besid
 	@$(BIN)/python examples/matmul_ladder.py
 
 test: $(STAMP) ## Run all tests
-	@$(BIN)/pytest -q -n $(JOBS) tests
+	@$(BIN)/pytest -q -n $(JOBS) --dist worksteal tests
 
 lint: $(STAMP) ## Check style and types
 	@$(BIN)/ruff check src tests examples benchmarks tools docs/schedule/programs.py

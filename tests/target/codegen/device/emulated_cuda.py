@@ -25,8 +25,10 @@ HEADER = Path(__file__).with_name("cuda_emulation.h")
 TILE_HEADER = Path(__file__).with_name("tile_emulation.h")
 CUDA = 2
 KERNEL = re.compile(r"__global__ void __launch_bounds__\(\d+\) (\w+)\(")
-OPTIONS = ("-std=c++17", "-O1", "-w", "-fPIC", "-ffp-contract=off", "-fno-exceptions", "-fno-rtti",
+OPTIONS = ("-std=c++14", "-O0", "-w", "-fPIC", "-ffp-contract=off", "-fno-exceptions", "-fno-rtti",
            "-fno-sanitize=undefined", "-fsanitize=bounds")  # fmt: skip
+"""Kernels run for milliseconds, so that most of the time is the compiler's: it does not optimise,
+and does not read the special functions that C++17 adds to ``math.h``."""
 INSTRUCTION = re.compile(r'asm\("([\w.]+) [^"]*" : "=\w"\(([\w.]+)\) : ([^;]*)\);')
 OPERAND = re.compile(r'"\w"\(([\w.]+)\)')
 INSTRUCTIONS = {
