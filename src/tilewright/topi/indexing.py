@@ -171,9 +171,9 @@ def where(condition: Any, x: Any, y: Any) -> Tensor:
 
     def element(*i: Any) -> Expr:
         chosen, one, other = (
-            broadcast_element(item, i) if isinstance(item, Tensor) else as_expr(item)
-            for item in operands
+            broadcast_element(item, i) if isinstance(item, Tensor) else item for item in operands
         )
+        chosen = as_expr(chosen)
         if not chosen.dtype.is_bool:
             chosen = chosen != 0
         return select(chosen, one, other)
