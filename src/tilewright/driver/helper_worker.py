@@ -8,7 +8,7 @@ import socket
 import warnings
 
 from tilewright.driver.helpers import Job, facts_about
-from tilewright.ir.garbage import few_collections
+from tilewright.garbage import few_collections
 from tilewright.ir.pass_context import PassContext
 from tilewright.ir.recursion import deep_recursion
 from tilewright.processes import channel

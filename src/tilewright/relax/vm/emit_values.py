@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import FLOAT64, HANDLE, INT32, INT64, DType
-from tilewright.ir.expr import Expr, IntImm, StringImm, Var
+from tilewright.ir.expr import Call, Expr, IntImm, StringImm, Var
 from tilewright.relax.vm.steps import (
     AllocateStep,
     ArrayStep,
@@ -32,6 +32,7 @@ from tilewright.relax.vm.steps import (
 from tilewright.tir.buffer import BufferLoad, decl_buffer
 from tilewright.tir.call_boundary import structures as abi
 from tilewright.tir.call_boundary.argument_checks import ArgumentChecks
+from tilewright.tir.call_boundary.argument_errors import DTYPE_ERROR
 from tilewright.tir.op.memory import tvm_stack_make_array, tvm_stack_make_shape
 from tilewright.tir.op.objects import (
     any_at,
@@ -327,7 +328,7 @@ class _ValueChecks(ArgumentChecks):
 
     def is_kind(self, slot: int, expected: str, kinds: tuple[int, ...]) -> None:
         """Check the kind of a value."""
-        self._expect_kind(self._text, self._type_index(slot), expected, kinds)
+        self._expect_kind(self._text, self._type_index(slot, "value"), expected, kinds)
 
     def is_array(self, slot: int, dtype: DType | None) -> None:
         """Check that a value is an array, perhaps of some dtype."""
@@ -338,7 +339,10 @@ class _ValueChecks(ArgumentChecks):
         self._steps.bind(
             struct, abi.as_pointer(self._value(slot) + const(abi.OBJECT_HEADER_SIZE, INT64))
         )
-        self._dtype(self._text, decl_buffer((), dtype, "value"), abi.View(struct))
+        word = abi.View(struct).load(abi.DTYPE_WORD)
+        expected = const(abi.dtype_word(dtype), "int32")
+        error = Call(INT32, DTYPE_ERROR, (self._place(self._text), StringImm(str(dtype)), word))
+        self._unless(word.equal(expected), abi.return_value(error))
 
 
 def _literal(value: str | DType | None) -> Expr:
