@@ -24,12 +24,10 @@ from tilewright.tir.transform.analysis.accesses import MemoryReference, MemoryRe
 from tilewright.tir.transform.analysis.affine import affine, occurs, stride_along
 from tilewright.tir.transform.analysis.memory_uses import Aliases
 from tilewright.tir.transform.building.statements import StatementRewriter
+from tilewright.tir.transform.jam_scans import LEAST_GROUPS, jam_scan
 from tilewright.tir.transform.machine import MOST_JAMMED_ROWS, RESERVED_REGISTERS
 
 MOST_STATEMENTS = 64
-
-LEAST_GROUPS = 64
-"""Groups of rows of a parallel loop that are left at least, for threads to share."""
 
 
 def unroll_and_jam(
@@ -55,7 +53,7 @@ class _Jam(StatementRewriter):
     def For(self, loop: For) -> Stmt:
         inner = loop.body
         if not isinstance(inner, For):
-            return loop.map_children(self)
+            return jam_scan(loop, self._aliases) or loop.map_children(self)
         stores = _reduction(inner)
         if stores is None or not self._may_jam(loop, inner, stores):
             return loop.map_children(self)
