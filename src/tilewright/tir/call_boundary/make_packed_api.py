@@ -25,9 +25,6 @@ from tilewright.tir.call_boundary import structures as abi
 from tilewright.tir.call_boundary.argument_checks import ArgumentChecks
 from tilewright.tir.call_boundary.argument_errors import (
     COLD,
-    DEVICE_ERROR,
-    DTYPE_ERROR,
-    KIND_ERROR,
 )
 from tilewright.tir.call_boundary.check_functions import (
     MANY_ARGUMENTS,
@@ -139,7 +136,7 @@ def _check_calls(name: GlobalVar, calls: Sequence[Call], module: IRModule) -> No
     for node in calls:
         if not isinstance(node.op, GlobalVar):
             continue
-        if node.op in (KIND_ERROR, DTYPE_ERROR, DEVICE_ERROR):  # which are added below
+        if node.op in shared_functions():  # which are added below
             continue
         callee = module.functions.get(node.op)
         if callee is None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, Final
+from typing import Any
 
-from tilewright.ir.cache import LRUCache
 from tilewright.ir.expr import Call, Var
 from tilewright.ir.node import Node
 from tilewright.ir.rewrite import walk, walk_once
@@ -37,15 +36,8 @@ def stored_pointers(function: PrimFunc) -> set[Var]:
     return {store.buffer.data for store in stores}
 
 
-_WRITTEN: Final[LRUCache[frozenset[Var]]] = LRUCache(8)
-
-
-def written_pointers(function: PrimFunc) -> frozenset[Var]:
+def written_pointers(function: PrimFunc) -> set[Var]:
     """The pointers through which `function` writes, or that it passes to someone who may."""
-    return _WRITTEN.get(id(function), function, lambda: frozenset(_written_pointers(function)))
-
-
-def _written_pointers(function: PrimFunc) -> set[Var]:
     written: set[Var] = set()
     for item in walk_once(function.body):
         if isinstance(item, BufferStore):
