@@ -449,6 +449,13 @@ def test_a_large_sum_of_columns_takes_rows_as_they_come():
     ]  # fmt: skip
 
 
+def test_a_few_long_rows_are_added_in_registers():
+    """Hardware follows all of them, so results need not wait in memory."""
+    strip, rows, vectors, lanes = loops_of(scheduled(sums(3, 512, 0)), "S")
+    assert strip == ("serial", 16)
+    assert (rows, vectors, lanes) == (("unrolled", 3), ("unrolled", 8), ("vectorized", 4))
+
+
 def test_a_sum_of_one_element_in_a_shared_loop():
     a, k = te.placeholder((8, 1, 64), name="A"), te.reduce_axis((0, 1), name="k")
     s = te.compute((8, 1, 64), lambda i, j, l: te.sum(a[i, k, l], axis=k), name="S")
@@ -458,8 +465,8 @@ def test_a_sum_of_one_element_in_a_shared_loop():
 
 
 def test_a_small_sum_of_columns_stays_in_registers():
-    assert loops_of(scheduled(sums(8, 8, 0), LARGE), "S") == [
-        ("serial", 1), ("serial", 2), ("unrolled", 4), ("unrolled", 2), ("vectorized", 4),
+    assert loops_of(scheduled(sums(16, 8, 0), LARGE), "S") == [
+        ("serial", 1), ("serial", 4), ("unrolled", 4), ("unrolled", 2), ("vectorized", 4),
     ]  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Final
 
 from tilewright.ir.expr import Var
+from tilewright.schedule_rules.accesses import BlockAccesses
 from tilewright.schedule_rules.decisions import choose, lanes_for, powers_of_two, without
 from tilewright.schedule_rules.elementwise import joined_with
 from tilewright.schedule_rules.nest import Nest, parallelize
@@ -30,6 +31,9 @@ MOST_ROWS: Final = 32
 
 AHEAD: Final = 8
 """Pieces of rows that a prefetch from the cache that cores share is ahead."""
+
+FEW_ROWS: Final = 8
+"""Number of rows that are added in registers, whatever their length."""
 
 FEW: Final = 2
 """Vectors of results with which it pays to unroll steps, because a loop does little else."""
@@ -67,7 +71,14 @@ def reduce_along_columns(sch: Schedule, nest: Nest, machine: Machine) -> Sequenc
         return [in_registers]
     row_by_row = partial(_row_by_row, column=column, machine=machine)
     fits = accesses.extents[column] is not None and _whole(nest, column, machine) <= VECTORS
-    return [in_registers, row_by_row] if fits else [row_by_row, in_registers]
+    if fits or _has_few_rows(accesses):
+        return [in_registers, row_by_row]
+    return [row_by_row, in_registers]
+
+
+def _has_few_rows(accesses: BlockAccesses) -> bool:
+    """Whether there are so few rows that hardware follows all of them."""
+    return (accesses.known_count(accesses.reduction) or FEW_ROWS + 1) <= FEW_ROWS
 
 
 def _column_of_windows(nest: Nest, inner: Var, machine: Machine) -> Var | None:
@@ -104,7 +115,9 @@ def _in_registers(sch: Schedule, nest: Nest, *, column: Var, machine: Machine) -
     strip, vector, lane = sch.split(nest.loops[column], [None, vectors, lanes])
     reduced, unrolled = nest.of(accesses.reduction), []
     steps = _steps(accesses.extents[accesses.reduction[-1]])
-    if reduced and len(steps) > 1:
+    if _has_few_rows(accesses):
+        reduced, unrolled = [], reduced
+    elif reduced and len(steps) > 1:
         preferred = steps[min(2, len(steps) - 1)] if whole <= FEW else 1
         reduced[-1], step = sch.split(reduced[-1], [None, choose(sch, steps, preferred)])
         unrolled = [step]
