@@ -57,7 +57,7 @@ def main() -> None:
 
     print("\nA wrong argument is an error that says which one and why:")
     try:
-        function(x, y[:, :-1])
+        function(x, y[:, :-1].copy())
     except tvm.TVMError as error:
         print(f"{type(error).__name__}: {error}")
 

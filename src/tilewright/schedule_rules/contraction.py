@@ -37,6 +37,10 @@ from tilewright.tir.schedule import BlockRV, Schedule
 from tilewright.tir.transform.analysis.affine import affine, stride_along
 from tilewright.tir.transform.machine import Machine
 
+CLEARLY: Final = 0.95
+"""Estimated time of other instructions, as a part of that of products of tiles, below which these
+are not used."""
+
 READY: Final = 0.9
 """How much less time another way must take than one whose panels are constants."""
 
@@ -174,11 +178,15 @@ def _dot_product_plans(
 
 
 def _in_order(plans: Sequence[Plan], constants: frozenset[Var]) -> list[Plan]:
-    """The plans with those in tile registers first, if they take less time than the best of the
-    others, or else last."""
+    """The plans with those in tile registers first, unless the best of the others clearly takes
+    less time; copying is a large part of both."""
     in_tiles = sorted((p for p in plans if p.in_tiles), key=lambda plan: plan.cycles(constants))
     others = [plan for plan in plans if not plan.in_tiles]
-    if in_tiles and others and in_tiles[0].cycles(constants) >= others[0].cycles(constants):
+    if (
+        in_tiles
+        and others
+        and CLEARLY * in_tiles[0].cycles(constants) > others[0].cycles(constants)
+    ):
         return [*others, *in_tiles]
     return [*in_tiles, *others]
 
