@@ -23,9 +23,7 @@ from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.rewrite import walk_once
 from tilewright.tir.call_boundary import structures as abi
 from tilewright.tir.call_boundary.argument_checks import ArgumentChecks
-from tilewright.tir.call_boundary.argument_errors import (
-    COLD,
-)
+from tilewright.tir.call_boundary.argument_errors import COLD
 from tilewright.tir.call_boundary.check_functions import (
     MANY_ARGUMENTS,
     CheckFunctions,

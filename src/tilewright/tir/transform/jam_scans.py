@@ -98,7 +98,7 @@ def _scan(loop: For) -> _Scan | None:
     *before, steps = own.body.seq
     if not isinstance(steps, For) or steps.kind is not ForKind.SERIAL or steps.annotations:
         return None
-    stores = [*before, *_statements(steps.body)]
+    stores = [*before, *statements_of(steps.body)]
     plain = all(isinstance(s, BufferStore) and s.predicate is None for s in stores)
     bounds = is_const_int(steps.min) and is_const_int(steps.extent)
     if not (plain and bounds) or not _is_chain(own, steps):
@@ -106,7 +106,8 @@ def _scan(loop: For) -> _Scan | None:
     return _Scan(loop, own, [s for s in before if isinstance(s, BufferStore)], steps)
 
 
-def _statements(body: Stmt) -> Sequence[Stmt]:
+def statements_of(body: Stmt) -> Sequence[Stmt]:
+    """The statements that a body consists of, one after the other."""
     return body.seq if isinstance(body, SeqStmt) else (body,)
 
 
@@ -165,7 +166,7 @@ def _side_by_side(scan: _Scan, rows: Sequence[Expr]) -> Stmt:
     step = scan.steps.loop_var.replace()
     steps: list[Stmt] = []
     for copy in copies:
-        *first, loop = _statements(copy.body)
+        *first, loop = statements_of(copy.body)
         assert isinstance(loop, For)
         before += first
         steps.append(Iteration({loop.loop_var: step})(loop.body))

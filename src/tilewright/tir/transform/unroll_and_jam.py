@@ -18,13 +18,13 @@ from __future__ import annotations
 from tilewright.ir.convert import const
 from tilewright.ir.expr import Expr, IntImm, Ramp, Var
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.stmt import BufferStore, For, ForKind, SeqStmt, Stmt, seq
+from tilewright.tir.stmt import BufferStore, For, ForKind, Stmt, seq
 from tilewright.tir.substitute import substitute
 from tilewright.tir.transform.analysis.accesses import MemoryReference, MemoryReferences, summarize
 from tilewright.tir.transform.analysis.affine import affine, occurs, stride_along
 from tilewright.tir.transform.analysis.memory_uses import Aliases
 from tilewright.tir.transform.building.statements import StatementRewriter
-from tilewright.tir.transform.jam_scans import LEAST_GROUPS, jam_scan
+from tilewright.tir.transform.jam_scans import LEAST_GROUPS, jam_scan, statements_of
 from tilewright.tir.transform.machine import MOST_JAMMED_ROWS, RESERVED_REGISTERS
 
 MOST_STATEMENTS = 64
@@ -116,9 +116,8 @@ def _reduction(loop: For) -> list[BufferStore] | None:
     """The stores of an innermost loop, if each goes to one place while the loop runs."""
     if loop.kind is not ForKind.SERIAL:
         return None
-    statements = loop.body.seq if isinstance(loop.body, SeqStmt) else (loop.body,)
     stores: list[BufferStore] = []
-    for stmt in statements:
+    for stmt in statements_of(loop.body):
         if not isinstance(stmt, BufferStore) or stmt.predicate is not None:
             return None
         if len(stmt.indices) != 1 or occurs(loop.loop_var, stmt.indices[0]):

@@ -53,9 +53,6 @@ def _to_memory(emitter: FunctionEmitter, value: str, dtype: DType) -> str:
 @emits(BufferLoad)
 def _load(emitter: FunctionEmitter, load: BufferLoad) -> str:
     index = _single_index(load)
-    if _is_backwards(index) and load.buffer.dtype.lanes == 1:
-        forwards = _forwards(index, load.predicate)
-        return emitter.operand(_reversed(load.replace(**forwards)))
     dtype, lanes = load.dtype, load.dtype.lanes
     ty, align = memory_type(dtype), load.buffer.dtype.element.itemsize
     local = load.buffer.scope() == "local"
