@@ -8,7 +8,7 @@ import tilewright as tvm
 from tilewright import te, tir, topi
 from tilewright.ir import IRModule
 from tilewright.schedule_rules.default import schedule_module
-from tilewright.schedule_rules.eligible import ATTRIBUTES
+from tilewright.schedule_rules.eligible import marked_as_scheduled
 from tilewright.tir.stmt import For, ForKind
 from tilewright.tir.transform.machine import Machine
 
@@ -23,8 +23,9 @@ TWO_CORES = SMALL._replace(cores=2)
 
 def scheduled(func, machine=SMALL, sizes=None):
     """The schedule of a function, which must keep its meaning."""
-    before = func.with_attrs(ATTRIBUTES)
-    sch = schedule_module(IRModule.from_expr(func), machine)
+    module = IRModule.from_expr(func)
+    (before,) = marked_as_scheduled(module).functions.values()
+    sch = schedule_module(module, machine)
     again = tir.Schedule(before)
     sch.trace.apply_to_schedule(again)
     tvm.ir.assert_structural_equal(again.mod, sch.mod)

@@ -13,6 +13,7 @@ from typing import Final, TypeGuard
 
 from tilewright.ir.expr import Var, is_const_int
 from tilewright.ir.module import IRModule
+from tilewright.schedule_rules.exponents import bound_exponents
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import Block, BlockRealize, For, ForKind, SeqStmt, Stmt
 from tilewright.tir.transform.building.statements import statements
@@ -57,7 +58,8 @@ def marked_as_scheduled(module: IRModule, names: Collection[str] | None = None) 
     """A module whose functions without a schedule have the attributes of scheduled ones.
 
     Schedules start from it, so that a program that is scheduled step by step, or that needs no
-    step, is compiled like one with the default schedule.
+    step, is compiled like one with the default schedule. Exponents that are known to be at most 0
+    are bounded (`bound_exponents`).
 
     Args:
         module: the functions.
@@ -70,7 +72,7 @@ def marked_as_scheduled(module: IRModule, names: Collection[str] | None = None) 
     ]
     module = module.clone()
     for var in todo:
-        module.update_func(var, module[var.name_hint].with_attrs(ATTRIBUTES))
+        module.update_func(var, bound_exponents(module[var.name_hint]).with_attrs(ATTRIBUTES))
     return module
 
 

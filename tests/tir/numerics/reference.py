@@ -43,9 +43,10 @@ def _erf(x):
 _ERFC = np.vectorize(math.erfc, otypes=[np.float64])
 
 REFERENCES = {
-    "exp": np.exp, "exp2": np.exp2, "exp10": _exp10, "sigmoid": _sigmoid, "sinh": np.sinh,
-    "cosh": np.cosh, "log": np.log, "log2": np.log2, "log10": np.log10, "log1p": np.log1p,
-    "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "tanh": np.tanh, "erf": _erf,
+    "exp": np.exp, "exp2": np.exp2, "exp10": _exp10, "exp_nonpositive": np.exp,
+    "sigmoid": _sigmoid, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "erf": _erf,
+    "log": np.log, "log2": np.log2, "log10": np.log10, "log1p": np.log1p,
+    "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh,
     "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos,
     "atan": np.arctan, "atan2": np.arctan2, "pow": np.power, "hypot": np.hypot, "rsqrt": _rsqrt,
 }  # fmt: skip

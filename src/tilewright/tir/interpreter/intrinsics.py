@@ -38,6 +38,7 @@ FLOAT_UNARY: Final[dict[str, Callable[[float], Any]]] = {
     "exp": np.exp,
     "exp2": np.exp2,
     "exp10": lambda x: np.power(10.0, x),
+    "exp_nonpositive": np.exp,
     "log": np.log,
     "log2": np.log2,
     "log10": np.log10,

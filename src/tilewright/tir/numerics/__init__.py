@@ -20,6 +20,7 @@ KERNELS: Final[dict[str, Callable[..., Any]]] = {
     "exp": exponential.exp,
     "exp2": exponential.exp2,
     "exp10": exponential.exp10,
+    "exp_nonpositive": exponential.exp_nonpositive,
     "sigmoid": exponential.sigmoid,
     "sinh": exponential.sinh,
     "cosh": exponential.cosh,

@@ -83,6 +83,20 @@ def exp(k: Kernel, x: Expr, *, power: int = 0, low: Expr | None = None) -> Expr:
     return _by_powers_of_two(k, x, LIMITS, LOG2_E, remainder, power, precise=low is not None)
 
 
+def exp_nonpositive(k: Kernel, x: Expr) -> Expr:
+    """e**x for x <= 0, where the result does not overflow: one factor has the whole exponent."""
+    if k.scales_natively:
+        return exp(k, x)
+    limited = k.at_least(x, -VANISHING_EXPONENT[k.bits] / LOG2_E)
+    n, bits = k.nearest(limited, LOG2_E, VANISHING_EXPONENT[k.bits])
+    r = k.let(reduced(k, limited, n), "r")
+    part = exp_minus_one(k, r, k.let(r * r, "square"))
+    # So much larger that it is a normal number, or 0 where the result vanishes.
+    power = k.power_of_two(bits)
+    excess = VANISHING_EXPONENT[k.bits] - EXPONENT_BIAS[k.bits]
+    return k.fma(part, power, power) * k.real(2.0**-excess)
+
+
 def exp2(k: Kernel, x: Expr) -> Expr:
     """2**x."""
     return _by_powers_of_two(k, x, LIMITS_2, 1.0, lambda x, n: (x - n) * k.real(LOG_2))

@@ -108,12 +108,15 @@ class Kernel:
 
     def clamp(self, x: Expr, low: float, high: float) -> Expr:
         """x limited to [low, high]; NaN stays NaN."""
+        return self.at_most(self.at_least(x, low), high)
+
+    def at_least(self, x: Expr, low: float) -> Expr:
+        """x, or `low` if that is larger; NaN stays NaN."""
         x = self.let(x, "x")
-        below = self.let(Select(x < self.real(low), self.real(low), x), "clamped")
-        return self.let(Select(below > self.real(high), self.real(high), below), "clamped")
+        return self.let(Select(x < self.real(low), self.real(low), x), "limited")
 
     def at_most(self, x: Expr, high: float) -> Expr:
-        """x limited to `high`; NaN stays NaN."""
+        """x, or `high` if that is smaller; NaN stays NaN."""
         x = self.let(x, "x")
         return self.let(Select(x > self.real(high), self.real(high), x), "limited")
 

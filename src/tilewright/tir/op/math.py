@@ -31,6 +31,7 @@ __all__ = [
     "exp",
     "exp2",
     "exp10",
+    "exp_nonpositive",
     "fabs",
     "floor",
     "fma",
@@ -69,6 +70,7 @@ FLOAT_UNARY: Final = {
     "exp": "e to the power of x.",
     "exp2": "2 to the power of x.",
     "exp10": "10 to the power of x.",
+    "exp_nonpositive": "e to the power of x, which must be at most 0 (or NaN): cheaper on CPUs.",
     "log": "Natural logarithm.",
     "log2": "Logarithm to base 2.",
     "log10": "Logarithm to base 10.",
@@ -192,8 +194,8 @@ def _named(function: Callable[..., Expr], name: str, doc: str) -> Callable[..., 
     return function
 
 
-exp, exp2, exp10, log, log2, log10, log1p, sqrt, rsqrt, sin, cos, tan, asin, acos, atan, sinh, \
-    cosh, tanh, asinh, acosh, atanh, erf, sigmoid, fabs = (
+exp, exp2, exp10, exp_nonpositive, log, log2, log10, log1p, sqrt, rsqrt, sin, cos, tan, asin, \
+    acos, atan, sinh, cosh, tanh, asinh, acosh, atanh, erf, sigmoid, fabs = (
         _float_unary(name, doc) for name, doc in FLOAT_UNARY.items()
     )  # fmt: skip
 ceil, floor, trunc, round, nearbyint = (_rounding(n, doc) for n, doc in ROUNDING.items())

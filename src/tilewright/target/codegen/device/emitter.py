@@ -289,7 +289,7 @@ def _host_call(emitter: KernelEmitter, call: Call) -> Text:
 @emits(*(f"tir.{name}" for name in (*KERNELS, "rsqrt") if name != "sigmoid"))
 def _function(emitter: KernelEmitter, call: Call) -> Text:
     """Devices have these themselves."""
-    name = call.op.name.removeprefix("tir.")  # type: ignore[attr-defined]
+    name = call.op.name.removeprefix("tir.").removesuffix("_nonpositive")  # type: ignore[attr-defined]
     return emitter.round(call.dtype, Text(emitter.library(name, call.dtype, call.args)))
 
 
