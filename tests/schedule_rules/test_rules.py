@@ -82,6 +82,19 @@ def test_columns_stay_as_they_are_where_a_cache_keeps_those_of_a_tile(
     assert ("B_global" in names_of(sch)) == is_packed
 
 
+@pytest.mark.parametrize(("rows", "depth", "steps"), [
+    (32, 1024, 128), (24, 1250, 125),
+    (32, 512, 512),  # so does the panel in the next cache
+    (100, 1024, 1024),  # sums stay in registers where many rows use a panel
+])  # fmt: skip
+def test_panels_for_few_rows_stay_in_the_first_cache(rows, depth, steps):
+    machine = LEVEL_3.machine._replace(own_cache=512 << 10, first_cache=32 << 10)
+    sch = schedule_module(IRModule({"main": matmul(rows, 1024, depth)}), machine)
+    *_, count, vectors, lane = loops_of(sch, "B_global")
+    assert count == ("serial", steps)
+    assert (vectors[1] * lane[1] == 16) == (steps < 512)  # a cache line
+
+
 @pytest.mark.parametrize(("rows", "blocks"), [(200, 1), (100, 2)])
 def test_all_panels_are_packed_at_once_where_rows_come_from_memory(rows, blocks):
     sch = scheduled(matmul(rows, 64, 24, transposed=True), SMALL._replace(own_cache=1 << 14))

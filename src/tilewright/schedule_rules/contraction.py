@@ -232,7 +232,8 @@ def _plans_along_columns(plain: Plan, constants: frozenset[Var]) -> list[Plan]:
         if not found.is_contiguous(single) or (
             is_worth_packing and gains and not plain.is_narrow()
         ):
-            forms.append(Plan(found, single, machine, outer, packed=True))
+            near = not free and plain.prefers_near_panels()
+            forms.append(Plan(found, single, machine, outer, packed=True, near_panels=near))
     return [*forms, plain]
 
 

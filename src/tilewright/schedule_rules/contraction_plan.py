@@ -21,6 +21,10 @@ ENOUGH_REUSE: Final = 16
 MUCH_REUSE: Final = 192
 """How often, where the cache keeps as they are the columns that a tile uses."""
 
+FEW_USES: Final = 64
+"""How seldom, so that panels should come from the first cache, though sums then go to memory and
+back for each block."""
+
 LEAST_REUSE: Final = 4
 """How often, so that packing columns that are not neighbours in memory pays."""
 
@@ -71,6 +75,8 @@ class Plan:
         outer: how many of the loops around the block are fixed already.
         packed: whether the operand with columns is copied into panels first.
         transposed: whether the columns are not neighbours in the result.
+        near_panels: whether panels are so short that they stay in the first cache: what few rows
+            use, of lines that no cache keeps together.
         packs_rows: whether the operand with rows is copied first, those of a tile side by side.
         dot: how it is computed by dot products; a step then stands for a group of steps, and a
             row for the rows that an instruction multiplies at once.
@@ -85,6 +91,7 @@ class Plan:
         *,
         packed: bool,
         transposed: bool = False,
+        near_panels: bool = False,
         packs_rows: bool = False,
         dot: DotProduct | None = None,
     ) -> None:
@@ -94,6 +101,7 @@ class Plan:
         self.outer = outer
         self.packed = packed
         self.transposed = transposed
+        self.near_panels = near_panels
         self.packs_rows = packs_rows
         self.dot = dot
         a = found.accesses
@@ -192,12 +200,15 @@ class Plan:
             return None
         if self.in_tiles:  # of one block at a time, until its sums are whole
             return None
-        extent = self.steps_of(reduction[0])
-        if extent is None or self._panel_bytes() <= self.machine.own_cache // 2:
+        extent, machine = self.steps_of(reduction[0]), self.machine
+        limit = machine.first_cache // 4 if self.near_panels else machine.own_cache // 2
+        if extent is None or self._panel_bytes() <= limit:
             return None
         step = self.depth // extent
         # The rows of a tile stay in the first cache, while they are used for each panel.
-        fitting = max(1, self.machine.first_cache // 2 // (self.tile.rows * self.itemsize * step))
+        fitting = max(1, machine.first_cache // 2 // (self.tile.rows * self.itemsize * step))
+        if self.near_panels:
+            fitting = max(1, min(fitting, limit // (self.width * self.itemsize * step)))
         whole = (n for n in range(fitting, fitting // 2, -1) if extent % n == 0)
         return next(whole, -(-extent // -(-extent // fitting)))
 
@@ -229,7 +240,7 @@ class Plan:
         return register_tile(
             self.rows, self.width_of_all, self.depth, self.lanes, itemsize, self.machine,
             streams=streams, near=self.packs_rows or self.found.has_near_rows(),
-            others=self.other_registers, are_lanes=are_lanes,
+            others=self.other_registers, are_lanes=are_lanes, whole_lines=self.near_panels,
         )  # fmt: skip
 
     def is_narrow(self) -> bool:
@@ -335,6 +346,15 @@ class Plan:
             if lines > WAYS * sets:
                 return False
         return True
+
+    def prefers_near_panels(self) -> bool:
+        """Whether panels should stay in the first cache: if few rows use lines that no cache keeps,
+        so many that a panel takes much of the next cache, too."""
+        is_copied = self.found.is_contiguous(self.columns) and not self.converts_columns()
+        has_room = self.machine.first_cache // 4 >= SHORTEST_SUM * LINE_BYTES
+        is_long = self.depth * LINE_BYTES >= self.machine.own_cache // 8
+        is_seldom = self.uses < FEW_USES and not self.keeps_columns()
+        return is_copied and has_room and is_long and is_seldom
 
     def has_far_rows(self) -> bool:
         """Whether rows are known to be so many that no cache of a core holds all of them."""

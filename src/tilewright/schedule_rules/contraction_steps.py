@@ -112,8 +112,8 @@ class _Steps(TiledContraction):
             place = [*first, *blocks] if len(plan.columns) == 1 else needed
             shared = plan.outer == 0 and not any(loop in several for loop in place)
             panels = operands.pack(place[-1] if place else None, shared=shared)
-            if not (is_single or blocks):
-                prefetches.prefetch_next_copy(block_column)
+            if blocks or not is_single:
+                prefetches.prefetch_next_copy([block_column, *blocks][-1])
         in_tiles = results.schedule_consumers(epilogue, first if blocks else around)
         is_cut = plan.width_of_all % plan.lanes != 0 and not (in_tiles or plan.stages_results)
         steps, unrolled = self._unroll_steps(depth, 1 if is_cut or plan.dot is not None else 0)

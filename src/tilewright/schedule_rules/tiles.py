@@ -86,6 +86,7 @@ def register_tile(
     near: bool = False,
     others: int = 1,
     are_lanes: bool = False,
+    whole_lines: bool = False,
 ) -> Tile:
     """The tile whose results stay in registers while a reduction runs, with the least time.
 
@@ -104,6 +105,7 @@ def register_tile(
         others: see `fits_registers`.
         are_lanes: whether rows become lanes of vectors: unless there is one tile of rows, their
             number is a power of two, so that vectors are whole.
+        whole_lines: whether a row of columns is one or more cache lines.
     """
     whole = -(-columns // lanes)
     fitting = MOST_ROWS if near else machine.first_cache // (2 * depth * itemsize)
@@ -114,6 +116,7 @@ def register_tile(
         if fits_registers(Tile(r, v), machine, others)
         and r <= max(fitting, 6)
         and not (are_lanes and r != rows and r & (r - 1))
+        and not (whole_lines and v * lanes * itemsize % LINE_BYTES and v < whole)
     ]
 
     def key(tile: Tile) -> tuple[float, int]:
