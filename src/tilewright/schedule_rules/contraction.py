@@ -34,7 +34,6 @@ from tilewright.schedule_rules.reduce_along_columns import reduce_along_columns
 from tilewright.schedule_rules.reduce_along_rows import reduce_along_rows
 from tilewright.schedule_rules.structures import Structure, apply_rule
 from tilewright.tir.schedule import BlockRV, Schedule
-from tilewright.tir.transform.analysis.affine import affine, stride_along
 from tilewright.tir.transform.machine import Machine
 
 CLEARLY: Final = 0.95
@@ -112,7 +111,7 @@ def reads_matrix_once(best: Plan, found: Contraction, constants: frozenset[Var])
         best: the best of the plans for `found`.
         constants: the memory of operands that are packed only once, when the program is compiled.
     """
-    if best.dot is not None or best.outer or len(found.moving) != 1 or _has_windows(found):
+    if best.dot is not None or best.outer or len(found.moving) != 1 or found.has_windows():
         return False
     accesses, machine, matrix = found.accesses, best.machine, found.moving[0]
     unknown, lanes = found.few_rows or MANY_ROWS, machine.lanes(accesses.stores[0].buffer.dtype)
@@ -161,7 +160,7 @@ def _dot_product_plans(
     plans = []
     for form, transposed in ((found, False), (found.transposed(), True)):
         for dot in find_dot_products(form, machine):
-            if not form.fixed or _has_windows(form):
+            if not form.fixed or form.has_windows():
                 continue
             plan = Plan(
                 form, (form.column,), machine, outer, packed=True, transposed=transposed, dot=dot
@@ -201,15 +200,6 @@ def _has_matrices_of_rows(plan: Plan) -> bool:
     return rows is not None and rows != steps
 
 
-def _has_windows(form: Contraction) -> bool:
-    """Whether the operand with columns is read at sums or multiples of iterators, as images are by
-    filters of more than one element, or with strides."""
-    (access,), extents = form.moving, form.accesses.extents
-    iterators = [var for var in access.strides if extents[var] != 1]
-    steps = [[stride_along(affine(index), var) for var in iterators] for index in access.indices]
-    return any([step for step in along if step != 0] not in ([], [1]) for along in steps)
-
-
 def _plans_along_columns(plain: Plan, constants: frozenset[Var]) -> list[Plan]:
     """Ways whose vectors run along what is contiguous in the result.
 
@@ -224,11 +214,12 @@ def _plans_along_columns(plain: Plan, constants: frozenset[Var]) -> list[Plan]:
     if not found.is_contiguous(single) and not (free or plain.reuse >= LEAST_REUSE):
         return forms
     if plain.may_pack(free):
-        is_worth_packing = free or plain.reuse >= ENOUGH_REUSE
+        least = MOST_FEW_ROWS + 1 if plain.is_in_memory() else ENOUGH_REUSE
+        is_worth_packing = free or plain.reuse >= least
         if len(merged) > 1 and is_worth_packing and plain.leaves_lanes_empty():
             forms.append(Plan(found, merged, machine, outer, packed=True))
-        is_far = plain.exceeds_cache() and (plain.reuse >= MUCH_REUSE or not plain.keeps_columns())
-        gains = free or is_far or plain.converts_columns()
+        is_kept = plain.reuse < MUCH_REUSE and plain.keeps_columns() and not plain.is_in_memory()
+        gains = free or (plain.exceeds_cache() and not is_kept) or plain.converts_columns()
         if not found.is_contiguous(single) or (
             is_worth_packing and gains and not plain.is_narrow()
         ):

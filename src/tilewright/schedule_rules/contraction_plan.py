@@ -46,6 +46,9 @@ WAYS: Final = 8
 SHORTEST_SUM: Final = 128
 """Minimum number of steps of a block of a sum."""
 
+UNROLLED: Final = 4
+"""Number of steps that are unrolled, if that leaves none over at the end of a block."""
+
 NEAR_BYTES: Final = 6.0
 """Bytes of an operand that arrive from memory in a cycle, one after the other."""
 
@@ -209,7 +212,8 @@ class Plan:
         fitting = max(1, machine.first_cache // 2 // (self.tile.rows * self.itemsize * step))
         if self.near_panels:
             fitting = max(1, min(fitting, limit // (self.width * self.itemsize * step)))
-        whole = (n for n in range(fitting, fitting // 2, -1) if extent % n == 0)
+        lengths = range(fitting, fitting // 2, -1)
+        whole = (n for n in sorted(lengths, key=lambda n: n % UNROLLED != 0) if extent % n == 0)
         return next(whole, -(-extent // -(-extent // fitting)))
 
     def steps_of(self, var: Var) -> int | None:
@@ -348,13 +352,19 @@ class Plan:
         return True
 
     def prefers_near_panels(self) -> bool:
-        """Whether panels should stay in the first cache: if few rows use lines that no cache keeps,
-        so many that a panel takes much of the next cache, too."""
+        """Whether panels should stay in the first cache: if the operand comes from memory, block by
+        block, or few rows use lines that no cache keeps, so many that a panel takes much of the
+        next cache, too."""
         is_copied = self.found.is_contiguous(self.columns) and not self.converts_columns()
         has_room = self.machine.first_cache // 4 >= SHORTEST_SUM * LINE_BYTES
         is_long = self.depth * LINE_BYTES >= self.machine.own_cache // 8
         is_seldom = self.uses < FEW_USES and not self.keeps_columns()
-        return is_copied and has_room and is_long and is_seldom
+        return is_copied and has_room and (self.is_in_memory() or (is_long and is_seldom))
+
+    def is_in_memory(self) -> bool:
+        """Whether the operand with columns is a matrix that no cache holds."""
+        size = self.depth * self.width_of_all * self.itemsize
+        return size > self.machine.shared_cache // 2 and not self.found.has_windows()
 
     def has_far_rows(self) -> bool:
         """Whether rows are known to be so many that no cache of a core holds all of them."""
@@ -418,4 +428,6 @@ class Plan:
         # Cores share columns, or rows where all columns are there at once.
         cores = 1 if self.outer or reads_once else self.machine.cores
         most = max(1, min(fitting, panels // cores))
+        if self.near_panels:
+            return [-(-panels // -(-panels // most))]
         return [n for n in range(1, most + 1) if panels % n == 0]

@@ -113,7 +113,7 @@ class _Steps(TiledContraction):
             shared = plan.outer == 0 and not any(loop in several for loop in place)
             panels = operands.pack(place[-1] if place else None, shared=shared)
             if blocks or not is_single:
-                prefetches.prefetch_next_copy([block_column, *blocks][-1])
+                prefetches.prefetch_next_copy(block_column, *blocks)
         in_tiles = results.schedule_consumers(epilogue, first if blocks else around)
         is_cut = plan.width_of_all % plan.lanes != 0 and not (in_tiles or plan.stages_results)
         steps, unrolled = self._unroll_steps(depth, 1 if is_cut or plan.dot is not None else 0)

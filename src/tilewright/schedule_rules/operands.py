@@ -11,6 +11,7 @@ from tilewright.ir.expr import Var
 from tilewright.schedule_rules.accesses import BlockAccesses, StridedAccess
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule import Schedule
+from tilewright.tir.transform.analysis.affine import affine, stride_along
 
 NEAR: Final = 2
 """Maximum distance in elements of rows that share cache lines."""
@@ -89,6 +90,16 @@ class Contraction:
         """Whether the rows of a tile are a few cache lines of the operands without columns."""
         steps = [load.stride(self.row) for load in self.fixed]
         return all(step is not None and abs(step) <= NEAR for step in steps)
+
+    def has_windows(self) -> bool:
+        """Whether an operand with columns is read at sums or multiples of iterators, as images are
+        by filters of more than one element, or with strides."""
+        return any(map(self._is_windowed, self.moving))
+
+    def _is_windowed(self, access: StridedAccess) -> bool:
+        iterators = [var for var in access.strides if self.accesses.extents[var] != 1]
+        steps = [[stride_along(affine(i), var) for var in iterators] for i in access.indices]
+        return any([step for step in along if step != 0] not in ([], [1]) for along in steps)
 
     def transposed(self) -> Contraction:
         """The same product with its rows as columns."""

@@ -1,5 +1,7 @@
 """Loops that say so ask for what they will read some iterations later."""
 
+import itertools
+
 import numpy as np
 import pytest
 from tests.passes import legalize_for, lower
@@ -164,6 +166,62 @@ def test_what_is_read_again_and_again_is_asked_for_in_parts():
         index = substitute(load.indices[0], {names[n]: tvm.ir.const(v) for n, v in values.items()})
         lines.append(int(tvm.arith.Analyzer().simplify(index).value) // 16 - 2 * 24)
     assert lines == [number // 3 for number in range(72)]
+
+
+def copied_panels(panels, width, length):
+    """Panels of the rows of a matrix are copied and used, one block of rows after the other."""
+    size = panels * width
+
+    @T.prim_func
+    def func(
+        X: T.Buffer((4 * length, size)), P: T.Buffer((panels, length, width)), C: T.Buffer((8,))
+    ):
+        T.func_attr({"tir.noalias": True})
+        for block in T.serial(4, annotations={"software_prefetch": {"X": 1}}):
+            for p in range(panels):
+                for k in range(length):
+                    for v in range(width // 8):
+                        for lane in T.vectorized(8):
+                            P[p, k, v * 8 + lane] = X[block * length + k, p * width + v * 8 + lane]
+            for i in range(4):
+                for p in range(panels):
+                    for k in range(length):
+                        C[i] = C[i] + P[p, k, i]
+
+    return func
+
+
+def test_the_lines_of_a_nest_of_copies_are_asked_for_one_by_one():
+    func = legalize_for(lower(copied_panels(panels=3, width=16, length=10)))
+    (load,) = prefetches(func)
+    (index,) = load.indices
+    (guard,) = (n for n in walk(func.body) if isinstance(n, tir.IfThenElse))
+    assert not any(isinstance(node, tir.For) for node in walk(guard))
+    variables = {node for node in walk(index) if isinstance(node, tir.Var)}
+    loops = {
+        node.loop_var: int(node.extent) for node in walk(func.body) if isinstance(node, tir.For)
+    }
+    fetched = set()
+    for place in itertools.product(*(range(loops[var]) for var in variables)):
+        values = {v: tir.const(n, v.dtype) for v, n in zip(variables, place, strict=True)}
+        if bool(int(tvm.arith.Analyzer().simplify(substitute(guard.condition, values)))):
+            fetched.add(int(tvm.arith.Analyzer().simplify(substitute(index, values))))
+    lines = {
+        (block * 10 + k) * 48 + p * 16 for block in range(1, 5) for k in range(10) for p in range(3)
+    }
+    assert fetched == lines
+
+
+@pytest.mark.parametrize("width", [16, 24])
+def test_the_result_of_a_nest_of_copies_is_the_same(width):
+    func = copied_panels(panels=2, width=width, length=6)
+    rng = np.random.default_rng(0)
+    shapes = [(24, 2 * width), (2, 6, width), (8,)]
+    arrays = [rng.integers(-9, 9, shape).astype("float32") for shape in shapes]
+    expected, compiled = ([array.copy() for array in arrays] for _ in range(2))
+    interpret(func, *expected)
+    tvm.build(func, target="llvm")(*compiled)
+    np.testing.assert_array_equal(compiled[2], expected[2])
 
 
 def test_a_copy_under_a_condition_is_fetched_where_it_is_made():

@@ -59,13 +59,12 @@ long one for arithmetic. Then the longest one asks for the next row, and for whe
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from tilewright.error import LoweringError
 from tilewright.ir.arithmetic import floordiv
-from tilewright.ir.convert import as_expr, const
-from tilewright.ir.dtype import DType
+from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
 from tilewright.ir.node import Node
 from tilewright.ir.rewrite import Rewriter, walk
@@ -73,12 +72,9 @@ from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.op.memory import prefetch_address
 from tilewright.tir.stmt import (
-    Allocate,
     BufferStore,
     Evaluate,
     For,
-    ForKind,
-    IfThenElse,
     LetStmt,
     SeqStmt,
     Stmt,
@@ -88,6 +84,14 @@ from tilewright.tir.substitute import substitute
 from tilewright.tir.transform.analysis.accesses import contiguous_base
 from tilewright.tir.transform.analysis.affine import Key, affine, occurs
 from tilewright.tir.transform.branches import is_simple
+from tilewright.tir.transform.building.spread_fetches import (
+    by_lines,
+    iterations_of,
+    number_of,
+    parts_of,
+    path_of,
+    spread,
+)
 from tilewright.tir.transform.building.statements import statements
 from tilewright.tir.transform.machine import LINE_BYTES
 
@@ -155,9 +159,9 @@ class _Inserting(Rewriter):
                 copy, work = found
                 fetch = self._fetch(copy.body, loop.loop_var, {name: distance})
                 if fetch is not None and _knows_its_variables(fetch, copy):
-                    body = spread(body, copy, work, fetch)
+                    body = spread(body, copy.replace(body=fetch), work)
                     del inside[name]
-        self._ahead.append(_Ahead(loop.loop_var, inside, _path(loop)[1:]))
+        self._ahead.append(_Ahead(loop.loop_var, inside, path_of(loop)[1:]))
         body = self(body)
         self._ahead.pop()
         return loop.replace(body=body, annotations=kept)
@@ -229,7 +233,7 @@ class _Fetches:
             if isinstance(part, For):
                 inner = self(part.body)
                 if inner is not None:
-                    found.append(part.replace(body=inner))
+                    found.append(by_lines(part.replace(body=inner)))
             else:
                 found += self._prefetches([part], done)
         return seq(*found) if found else None
@@ -295,16 +299,8 @@ def _parts(index: Expr, loops: Sequence[For]) -> dict[Var, Expr]:
         return {}
     (steps,) = moving
     times = math.prod(int(loop.extent) for loop in loops if loop is not steps)  # type: ignore[call-overload]
-    part = floordiv(_number_of(loops, steps.loop_var.dtype), times)
+    part = floordiv(number_of(loops, steps.loop_var.dtype), times)
     return {steps.loop_var: as_expr(steps.min + part)}
-
-
-def _number_of(loops: Sequence[For], dtype: DType) -> Expr:
-    """The number of an iteration of nested loops, counted from 0."""
-    number: Expr = const(0, dtype)
-    for loop in loops:
-        number = number * loop.extent + (loop.loop_var - loop.min).astype(dtype)
-    return number
 
 
 def copy_and_work(body: Stmt, name: str) -> tuple[For, For] | None:
@@ -317,7 +313,7 @@ def copy_and_work(body: Stmt, name: str) -> tuple[For, For] | None:
     behind = [part for part in parts[readers[0] + 1 :] if isinstance(part, For)]
     if not isinstance(copy, For) or not isinstance(copy.extent, IntImm) or not behind:
         return None
-    return copy, max(behind, key=_iterations)
+    return copy, max(behind, key=iterations_of)
 
 
 def row_and_work(body: Stmt, name: str) -> tuple[For, For] | None:
@@ -329,8 +325,8 @@ def row_and_work(body: Stmt, name: str) -> tuple[For, For] | None:
     parts = list(parts_of(body))
     loops = [p for p in parts if isinstance(p, For) and isinstance(p.extent, IntImm)]
     using = [part for part in parts if _reads(part, name) or _writes(part, name)]
-    rows = [part for part in loops if part in using and len(_path(part)) == 1]
-    if len(rows) != len(using) or len({_iterations(row) for row in rows}) != 1:
+    rows = [part for part in loops if part in using and len(path_of(part)) == 1]
+    if len(rows) != len(using) or len({iterations_of(row) for row in rows}) != 1:
         return None
     if len(loops) == 1 or not (len(rows) > 1 or _writes(rows[0], name)):
         return None
@@ -339,19 +335,8 @@ def row_and_work(body: Stmt, name: str) -> tuple[For, For] | None:
 
 def _work(loop: For) -> int:
     """About how many operations a nest of loops takes."""
-    innermost = (_path(loop) or [loop])[-1]
-    return _iterations(loop) * sum(1 for _ in walk(innermost.body))
-
-
-def parts_of(stmt: Stmt) -> Iterator[Stmt]:
-    """The statements of a sequence, also inside of allocations and definitions."""
-    if isinstance(stmt, SeqStmt):
-        for part in stmt.seq:
-            yield from parts_of(part)
-    elif isinstance(stmt, (Allocate, LetStmt)):
-        yield from parts_of(stmt.body)
-    else:
-        yield stmt
+    innermost = (path_of(loop) or [loop])[-1]
+    return iterations_of(loop) * sum(1 for _ in walk(innermost.body))
 
 
 def _reads(stmt: Stmt, name: str) -> bool:
@@ -360,54 +345,3 @@ def _reads(stmt: Stmt, name: str) -> bool:
 
 def _writes(stmt: Stmt, name: str) -> bool:
     return any(isinstance(node, BufferStore) and node.buffer.name == name for node in walk(stmt))
-
-
-def _iterations(loop: For) -> int:
-    """How often the innermost of the longest loops runs."""
-    count = 1
-    for inner in _path(loop):
-        assert isinstance(inner.extent, IntImm)
-        count *= inner.extent.value
-    return count
-
-
-def _path(loop: For) -> list[For]:
-    """The loops of constant extent from `loop` on inwards, where there are several the longest."""
-    path: list[For] = []
-    inner: For | None = loop
-    while inner is not None and inner.kind is ForKind.SERIAL and isinstance(inner.extent, IntImm):
-        path.append(inner)
-        loops = [part for part in parts_of(inner.body) if isinstance(part, For)]
-        constant = [part for part in loops if isinstance(part.extent, IntImm)]
-        inner = max(constant, key=lambda part: int(part.extent), default=None)  # type: ignore[call-overload]
-    return path
-
-
-def spread(body: Stmt, copy: For, work: For, fetch: Stmt) -> Stmt:
-    """`body`, with `fetch`, which stands in the loop `copy`, for all its iterations in `work`."""
-    path = _path(work)
-    if not path:
-        return body
-    assert isinstance(copy.extent, IntImm)
-    number = _number_of(path, copy.loop_var.dtype)
-    extent, count = copy.extent, -(-copy.extent.value // _iterations(work))
-    fetches: list[Stmt] = []
-    for which in range(count):
-        position = as_expr(number * count + which)
-        statement = substitute(fetch, {copy.loop_var: as_expr(copy.min + position)})
-        always = _iterations(work) * count <= extent.value
-        fetches.append(statement if always else IfThenElse(as_expr(position < extent), statement))
-    innermost = path[-1]
-    return _InFront(innermost, seq(*fetches))(body)
-
-
-class _InFront(Rewriter):
-    """Puts a statement at the start of the body of a loop."""
-
-    def __init__(self, place: For, statement: Stmt) -> None:
-        self._place, self._statement = place, statement
-
-    def For(self, loop: For) -> Stmt:
-        if loop is self._place:
-            return loop.replace(body=seq(self._statement, loop.body))
-        return loop.map_children(self)

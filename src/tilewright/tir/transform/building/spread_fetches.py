@@ -1,0 +1,146 @@
+"""Prefetches of what a copy will read, spread over the iterations of other work."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from tilewright.ir.arithmetic import floordiv, floormod
+from tilewright.ir.convert import as_expr, const
+from tilewright.ir.dtype import DType
+from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
+from tilewright.ir.rewrite import Rewriter, walk
+from tilewright.tir.buffer import BufferLoad
+from tilewright.tir.stmt import (
+    Allocate,
+    For,
+    ForKind,
+    IfThenElse,
+    LetStmt,
+    SeqStmt,
+    Stmt,
+    seq,
+)
+from tilewright.tir.substitute import substitute
+from tilewright.tir.transform.analysis.affine import affine
+from tilewright.tir.transform.machine import LINE_BYTES
+
+
+def spread(body: Stmt, fetch: For, work: For) -> Stmt:
+    """`body`, with the iterations of `fetch`, a nest of loops over prefetches, in those of `work`.
+
+    So many of its loops are taken apart that each iteration of the work fetches about as much.
+    """
+    path = path_of(work)
+    if not path:
+        return body
+    times = iterations_of(work)
+    loops, statement = _outer_loops(fetch, times)
+    total = math.prod(int(loop.extent) for loop in loops)  # type: ignore[call-overload]
+    number, count = number_of(path, fetch.loop_var.dtype), -(-total // times)
+    fetches: list[Stmt] = []
+    for which in range(count):
+        position = as_expr(number * count + which)
+        part = substitute(statement, _places(position, loops))
+        is_certain = times * count <= total
+        fetches.append(part if is_certain else IfThenElse(as_expr(position < total), part))
+    return _InFront(path[-1], seq(*fetches))(body)
+
+
+def _outer_loops(fetch: For, least: int) -> tuple[list[For], Stmt]:
+    """Loops from the outermost on with at least so many iterations, or all; and what is inside."""
+    loops, body, total = [fetch], fetch.body, int(fetch.extent)  # type: ignore[call-overload]
+    while (
+        total < least
+        and isinstance(body, For)
+        and body.kind is ForKind.SERIAL
+        and isinstance(body.extent, IntImm)
+    ):
+        loops.append(body)
+        total *= body.extent.value
+        body = body.body
+    return loops, body
+
+
+def _places(number: Expr, loops: Sequence[For]) -> dict[Var, Expr]:
+    """The iterations of nested loops that have a number, counted from 0."""
+    places: dict[Var, Expr] = {}
+    for loop in reversed(loops):
+        digit = number if loop is loops[0] else as_expr(floormod(number, loop.extent))
+        places[loop.loop_var] = as_expr(loop.min + digit.astype(loop.loop_var.dtype))
+        number = as_expr(floordiv(number, loop.extent))
+    return places
+
+
+def number_of(loops: Sequence[For], dtype: DType) -> Expr:
+    """The number of an iteration of nested loops, counted from 0."""
+    number: Expr = const(0, dtype)
+    for loop in loops:
+        number = number * loop.extent + (loop.loop_var - loop.min).astype(dtype)
+    return number
+
+
+def by_lines(loop: For) -> Stmt:
+    """`loop` over prefetches of neighbours, once per cache line where rows begin with a line."""
+    step = _iterations_per_line(loop)
+    if step == 1:
+        return loop
+    assert isinstance(loop.extent, IntImm)
+    lines = -(-loop.extent.value // step)
+    first = as_expr(loop.loop_var * step if lines > 1 else const(0, loop.loop_var.dtype))
+    body = substitute(loop.body, {loop.loop_var: first})
+    return loop.replace(extent=const(lines, loop.extent.dtype), body=body) if lines > 1 else body
+
+
+def _iterations_per_line(loop: For) -> int:
+    """How many iterations ask for the same cache line; 1 if that is not known."""
+    if not (isinstance(loop.extent, IntImm) and is_const_int(loop.min, 0)):
+        return 1
+    steps: set[int] = set()
+    for load in (node for node in walk(loop.body) if isinstance(node, BufferLoad)):
+        terms = dict(affine(load.indices[0]).terms)
+        own = terms.pop(loop.loop_var, 0)
+        line = LINE_BYTES * 8 // load.buffer.dtype.bits
+        is_aligned = all(coefficient % line == 0 for coefficient in terms.values())
+        steps.add(line // own if own > 0 and line % own == 0 and is_aligned else 1)
+    return steps.pop() if len(steps) == 1 else 1
+
+
+def parts_of(stmt: Stmt) -> Iterator[Stmt]:
+    """The statements of a sequence, also inside of allocations and definitions."""
+    if isinstance(stmt, SeqStmt):
+        for part in stmt.seq:
+            yield from parts_of(part)
+    elif isinstance(stmt, (Allocate, LetStmt)):
+        yield from parts_of(stmt.body)
+    else:
+        yield stmt
+
+
+def iterations_of(loop: For) -> int:
+    """How often the innermost of the longest loops runs."""
+    return math.prod(int(inner.extent) for inner in path_of(loop))  # type: ignore[call-overload]
+
+
+def path_of(loop: For) -> list[For]:
+    """The loops of constant extent from `loop` on inwards, where there are several the longest."""
+    path: list[For] = []
+    inner: For | None = loop
+    while inner is not None and inner.kind is ForKind.SERIAL and isinstance(inner.extent, IntImm):
+        path.append(inner)
+        loops = [part for part in parts_of(inner.body) if isinstance(part, For)]
+        constant = [part for part in loops if isinstance(part.extent, IntImm)]
+        inner = max(constant, key=lambda part: int(part.extent), default=None)  # type: ignore[call-overload]
+    return path
+
+
+class _InFront(Rewriter):
+    """Puts a statement at the start of the body of a loop."""
+
+    def __init__(self, place: For, statement: Stmt) -> None:
+        self._place, self._statement = place, statement
+
+    def For(self, loop: For) -> Stmt:
+        if loop is self._place:
+            return loop.replace(body=seq(self._statement, loop.body))
+        return loop.map_children(self)
