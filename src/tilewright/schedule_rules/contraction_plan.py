@@ -362,9 +362,9 @@ class Plan:
         return is_copied and has_room and (self.is_in_memory() or (is_long and is_seldom))
 
     def is_in_memory(self) -> bool:
-        """Whether the operand with columns is a matrix that no cache holds."""
+        """Whether the operand with columns is a matrix that no cache holds, beside other data."""
         size = self.depth * self.width_of_all * self.itemsize
-        return size > self.machine.shared_cache // 2 and not self.found.has_windows()
+        return size > 3 * self.machine.shared_cache // 8 and not self.found.has_windows()
 
     def has_far_rows(self) -> bool:
         """Whether rows are known to be so many that no cache of a core holds all of them."""
