@@ -7,6 +7,15 @@ import pytest
 from tilewright.garbage import YOUNG, few_collections
 
 
+@pytest.fixture(autouse=True)
+def _threshold():
+    """Another one than that of all tests."""
+    before = gc.get_threshold()
+    gc.set_threshold(700, 10, 10)
+    yield
+    gc.set_threshold(*before)
+
+
 def test_the_threshold_is_restored():
     before = gc.get_threshold()
     with few_collections():
@@ -19,10 +28,6 @@ def test_the_threshold_is_restored():
 
 @pytest.mark.parametrize("rare", [0, 10 * YOUNG])
 def test_a_user_who_wants_it_rarer_gets_that(rare):
-    before = gc.get_threshold()
     gc.set_threshold(rare)
-    try:
-        with few_collections():
-            assert gc.get_threshold()[0] == rare
-    finally:
-        gc.set_threshold(*before)
+    with few_collections():
+        assert gc.get_threshold()[0] == rare

@@ -14,7 +14,8 @@ def test_a_program(capsys):
 
 def test_a_model(monkeypatch):
     assert transformer(1, 12, 3, 5).functions
-    monkeypatch.setitem(MODELS, "small", lambda: residual_network((4, 8), 12, 1, 3))
+    assert residual_network((4, 8), 12, 1, 3).functions
+    monkeypatch.setitem(MODELS, "small", lambda: residual_network((4,), 12, 1, 3))
     options = command.parser().parse_args(["--trials", "3", "--rounds", "3"])
     gain = command._model("small", options)
     assert gain.records > 0

@@ -107,6 +107,13 @@ def test_children_are_checked():
         SeqStmt([loop(), 3])
 
 
+def test_children_of_copies_are_checked_under_the_guard():
+    with pytest.raises(TypeError, match=r"For\.body must be a Stmt, got 3"):
+        loop().map_children(lambda child: 3 if isinstance(child, Evaluate) else child)
+    with pytest.raises(TypeError, match=r"SeqStmt\.seq must be a tuple of Stmts, got"):
+        SeqStmt([loop(), loop()]).map_children(lambda child: const(0))
+
+
 def test_constructors_convert_what_stands_for_an_expression():
     x, buffer = Var("x", I32), decl_buffer((4, 4))
     assert isinstance(Add(x, 1).b, IntImm)

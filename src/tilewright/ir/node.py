@@ -28,8 +28,8 @@ other classes, the number of a member of an enum, a dtype by name, any sequence 
 for a default. Copies by `map_children`, where time matters, have nothing to convert.
 
 Nodes are immutable for the type checker, and at run time too when the environment variable
-``TILEWRIGHT_IR_GUARD`` is ``1`` (all tests), which also checks that children are nodes. Guarding
-every construction would cost more than the construction itself. `==` is identity on nodes, except
+``TILEWRIGHT_IR_GUARD`` is ``1`` (all tests), which also checks the classes of children. Guarding
+every construction would cost as much as the construction itself. `==` is identity on nodes, except
 that scalar expressions overload it to build a comparison. A decorated class is re-created to add
 its slots, so methods of nodes must not use ``super()`` without arguments.
 """
@@ -402,9 +402,11 @@ class _Generator:
         """What the methods refer to."""
         scope: dict[str, Any] = dict(vars(sys.modules[self._declared.__module__]))
         scope |= {"_cls": self.owner, "_KEEP": _KEEP, "_map_tuple": map_tuple}
-        scope |= {"_check": _check_child, "_set": object.__setattr__, "_new": object.__new__}
+        scope |= {"_new": object.__new__, "_Node": Node, "_refuse_child": _refuse_child}
         scope |= {"_PLAIN": _PLAIN_CALLABLES, "_convert": _converted}
         scope["_owner"] = self.owner.__name__
+        for field in self._fields:
+            scope[f"_set_{field.name}"] = getattr(self.owner, field.name).__set__
         for field in self._arguments:
             scope |= {f"_field_{field.name}": field, f"_kind_{field.name}": field.kind}
             if field.default is not MISSING:
@@ -429,13 +431,30 @@ def _init_source(name: str, fields: tuple[Field, ...], arguments: tuple[Field, .
     lines = [f"def __init__(self, {parameters}):"]
     for field in fields:
         lines += [f"    {line}" for line in _conversion_source(field)]
-        value = field.source
         if GUARD and field.role is Role.CHILD and field.kind is None:
-            flags = f"{field.many}, {field.optional}"
-            lines.append(f"    _check({name!r}, {field.name!r}, {field.name}, {flags})")
-        assign = f"_set(self, {field.name!r}, {value})" if GUARD else f"self.{field.name} = {value}"
-        lines.append(f"    {assign}")
+            lines += [f"    {line}" for line in _check_source(field)]
+        lines.append(f"    {_assignment(field, field.source)}")
     return "\n".join(lines) if fields else "def __init__(self): pass"
+
+
+def _assignment(field: Field, value: str) -> str:
+    """Under the guard, by the descriptor of the slot, which `__setattr__` knows nothing of."""
+    return f"_set_{field.name}(self, {value})" if GUARD else f"self.{field.name} = {value}"
+
+
+def _check_source(field: Field) -> list[str]:
+    """Lines that complain about a child that is not what its field demands."""
+    name = field.name
+    kind = "_Node" if field.kind is None else f"_kind_{name}"
+    complain = f"_refuse_child(_owner, _field_{name}, {name})"
+    given = f"{name} is not None and " if field.optional else ""
+    if not field.many:
+        return [f"if {given}not isinstance({name}, {kind}): {complain}"]
+    return [
+        f"if {given}{name}.__class__ is not tuple: {complain}",
+        f"for _item in {name} or ():",
+        f"    if not isinstance(_item, {kind}): {complain}",
+    ]
 
 
 def _conversion_source(field: Field) -> list[str]:
@@ -463,12 +482,14 @@ def _conversion_source(field: Field) -> list[str]:
 def _make_source(cls: type, fields: tuple[Field, ...], arguments: tuple[Field, ...]) -> str:
     """What makes a node of fields that are known to be right."""
     names = ", ".join(f.name for f in arguments)
-    if GUARD or ("__init__" in vars(cls) and not vars(cls).get("__from_fields__")):
+    if "__init__" in vars(cls) and not vars(cls).get("__from_fields__"):
         return f"def _make({names}): return {_constructor(cls)}({names})"
     lines = [f"def _make({names}):", "    self = _new(_cls)"]
-    lines += [
-        f"    self.{f.name} = {f.source if f.role is Role.DERIVED else f.name}" for f in fields
-    ]
+    for field in fields:
+        if GUARD and field.role is Role.CHILD:
+            lines += [f"    {line}" for line in _check_source(field)]
+        value = field.source if field.role is Role.DERIVED else field.name
+        lines.append(f"    {_assignment(field, value)}")
     return "\n".join([*lines, "    return self"])
 
 
@@ -532,14 +553,10 @@ def map_tuple(f: Callable[[Any], Any], items: tuple[Any, ...]) -> tuple[Any, ...
     return items
 
 
-def _check_child(owner: str, name: str, value: object, many: bool, optional: bool) -> None:
-    """Under the guard: complain about a child that is not a node."""
-    if value is None and optional:
-        return
-    items = value if many and isinstance(value, tuple) else (value,)
-    if (many and not isinstance(value, tuple)) or not all(isinstance(i, Node) for i in items):
-        expected = "a tuple of nodes" if many else "a node"
-        raise TypeError(f"{owner}.{name} must be {expected}, got {value!r}")
+def _refuse_child(owner: str, field: Field, value: object) -> None:
+    kind = "node" if field.kind is None else field.kind.__name__
+    expected = f"a tuple of {kind}s" if field.many else f"a {kind}"
+    raise TypeError(f"{owner}.{field.name} must be {expected}, got {value!r}")
 
 
 def _refuse_mutation(self: Node, name: str, *value: object) -> None:

@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from tilewright.error import LoweringError
-from tilewright.ir.expr import IntImm
+from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.ir.structural import structural_equal
 from tilewright.tir.analysis.atomic_updates import is_atomic
 from tilewright.tir.analysis.dependence import NotProved, analyze, carried_between
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.expand_tile_operations import expand_tile_operations
-from tilewright.tir.expr import IterType
+from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.memory_owner import MemoryOwner, owner_of
 from tilewright.tir.schedule.errors import ScheduleError
@@ -27,11 +27,13 @@ from tilewright.tir.schedule.proofs.scope import buffers_read, buffers_written
 from tilewright.tir.schedule.proofs.structural_match import runs_alike
 from tilewright.tir.schedule.tree import FunctionTree
 from tilewright.tir.stmt import (
+    AttrStmt,
     BlockRealize,
     BufferStore,
     Evaluate,
     For,
     IfThenElse,
+    LetStmt,
     SeqStmt,
     Stmt,
     While,
@@ -39,12 +41,13 @@ from tilewright.tir.stmt import (
 from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.building.statements import statements
 from tilewright.tir.transform.compact_buffers import compact_buffers
-from tilewright.tir.transform.device.barriers import insert_barriers
+from tilewright.tir.transform.device.barriers import insert_barriers, varies
 from tilewright.tir.transform.device.cross_thread_reduction import lower_cross_thread_reduction
 from tilewright.tir.transform.device.kernel_error import KernelError
 from tilewright.tir.transform.device.thread_axes import (
     AXES,
     BLOCKS,
+    THREADS,
     is_bound,
     tag_of,
     unify_thread_axes,
@@ -227,17 +230,39 @@ def _lower(func: PrimFunc) -> None:
     func = expand_tile_operations(func, mark=True)
     func = lower_cross_thread_reduction(lower_atomic_updates(func))
     func = lower_blocks(func)
+    # What is accepted with all memory in its full size is accepted with less, which takes longer to
+    # find: indices mention fewer threads then. Only where barriers stand depends on it.
+    try:
+        if not _keeps_threads_away(unify_thread_axes(func)):
+            return
+    except KernelError:
+        pass
     func = unify_thread_axes(compact_buffers(plan_buffer_locations(func)))
-    if any(map(_may_keep_threads_away, statements(func.body))):
+    if _keeps_threads_away(func):
         insert_barriers(inject_virtual_threads(func))
 
 
-def _may_keep_threads_away(stmt: Stmt) -> bool:
-    """Whether some threads may not come to what a statement has in it, which may be barriers."""
-    if isinstance(stmt, IfThenElse):
-        return stmt.else_case is not None or not isinstance(
-            stmt.then_case, (BufferStore, Evaluate, IfThenElse)
-        )
-    return isinstance(stmt, While) or (
-        isinstance(stmt, For) and not isinstance(stmt.extent, IntImm)
+def _keeps_threads_away(kernels: PrimFunc) -> bool:
+    """Whether some threads of a block may not come to what others do, which may need barriers."""
+    varying: set[Var] = set()
+    for stmt in statements(kernels.body):
+        decides: tuple[Expr, ...] = ()
+        if isinstance(stmt, AttrStmt) and isinstance(stmt.node, IterVar):
+            if stmt.node.thread_tag in THREADS:
+                varying.add(stmt.node.var)
+        elif isinstance(stmt, LetStmt):
+            if varies(stmt.value, varying):
+                varying.add(stmt.var)
+        elif isinstance(stmt, For):
+            decides = stmt.min, stmt.extent
+        elif isinstance(stmt, While) or (isinstance(stmt, IfThenElse) and not _only_stores(stmt)):
+            decides = (stmt.condition,)
+        if any(varies(expr, varying) for expr in decides):
+            return True
+    return False
+
+
+def _only_stores(stmt: IfThenElse) -> bool:
+    return stmt.else_case is None and isinstance(
+        stmt.then_case, (BufferStore, Evaluate, IfThenElse)
     )

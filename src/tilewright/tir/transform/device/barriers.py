@@ -19,7 +19,7 @@ barrier behind that.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from itertools import product
 from typing import Final
 
@@ -73,6 +73,22 @@ def insert_barriers(func: PrimFunc) -> PrimFunc:
     if not any(is_axis(stmt) for stmt in statements(func.body)):
         return func
     return func.with_body(_Kernels()(func.body))
+
+
+def varies(expr: Expr, varying: Container[Var]) -> bool:
+    """Whether the value may be another one for another thread of the block.
+
+    Args:
+        expr: the value.
+        varying: the variables of which that is so.
+    """
+    return any(_varies_itself(node, varying) for node in walk(expr))
+
+
+def _varies_itself(node: Node, varying: Container[Var]) -> bool:
+    if isinstance(node, Var):
+        return node in varying
+    return isinstance(node, BufferLoad) and owner_of(node.buffer.scope()) is MemoryOwner.THREAD
 
 
 def is_barrier(node: Node) -> bool:
@@ -309,7 +325,7 @@ class _Barriers:
     def _is_same_among(self, node: Node, lanes: int) -> bool:
         """Whether a node has the same value for neighbouring threads."""
         stride = self._strides.get(node, 0) if isinstance(node, Var) else 0
-        return not self._varies_itself(node) or (stride > 0 and stride % lanes == 0)
+        return not _varies_itself(node, self._varying) or (stride > 0 and stride % lanes == 0)
 
     # --- questions --------------------------------------------------------------------------
 
@@ -323,13 +339,7 @@ class _Barriers:
         return access.where(*self._conditions)
 
     def _varies(self, expr: Expr) -> bool:
-        """Whether the value may be another one for another thread of the block."""
-        return any(self._varies_itself(node) for node in walk(expr))
-
-    def _varies_itself(self, node: Node) -> bool:
-        if isinstance(node, Var):
-            return node in self._varying
-        return isinstance(node, BufferLoad) and owner_of(node.buffer.scope()) is MemoryOwner.THREAD
+        return varies(expr, self._varying)
 
 
 def _cases(stmt: IfThenElse) -> list[Stmt]:
