@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from tilewright.garbage import YOUNG, few_collections
+from tilewright.garbage import YOUNG, few_collections, lasting_objects
 
 
 @pytest.fixture(autouse=True)
@@ -31,3 +31,26 @@ def test_a_user_who_wants_it_rarer_gets_that(rare):
     gc.set_threshold(rare)
     with few_collections():
         assert gc.get_threshold()[0] == rare
+
+
+def test_lasting_objects_count_as_old():
+    gc.unfreeze()
+    before = gc.get_threshold()
+    with lasting_objects():
+        made = [[] for _ in range(1000)]
+    oldest = {id(item) for item in gc.get_objects(generation=2)}
+    assert all(id(item) in oldest for item in made)
+    assert gc.get_threshold() == before
+    assert gc.get_freeze_count() == 0
+
+
+def test_what_a_user_has_frozen_stays_frozen():
+    gc.freeze()
+    try:
+        count = gc.get_freeze_count()
+        with lasting_objects():
+            made = [[]]
+        assert gc.get_freeze_count() == count
+        assert made
+    finally:
+        gc.unfreeze()

@@ -10,7 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any, Final
 
 from tilewright.error import did_you_mean
-from tilewright.garbage import few_collections
+from tilewright.garbage import lasting_objects
 from tilewright.providers import provide
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ __all__ = ["__version__", *_MODULES, *_HOME]  # pyright: ignore[reportUnsupporte
 def __getattr__(name: str) -> Any:
     if name not in _HOME and name not in _MODULES:
         raise AttributeError(f"module 'tilewright' has no attribute {name!r}{_hint(name)}")
-    with few_collections():
+    with lasting_objects():
         if name in _HOME:
             value = getattr(importlib.import_module(_HOME[name]), name)
         else:

@@ -110,12 +110,13 @@ def with_callees(
 def compile_unit(program: UnitProgram, target: Target) -> ObjectUnit:
     """Compile a tensor program, in this process."""
     symbol, name, parts = program
-    legal = for_backend(IRModule(parts), target).clone()
+    unique = GlobalVar(symbol)
+    named = rename_functions(IRModule(parts), {name: unique})  # while bodies are small
+    legal = for_backend(named, target).clone()
     # The symbol says what the code is: of two in one program either may be taken.
     exported = {"tir.is_exported": True, "tir.is_hidden": True, "tir.is_weak": True}
-    legal.update_func(name, legal[name].with_attrs(exported))
-    named = rename_functions(legal, {name: GlobalVar(symbol)})
-    return generate_code(named, target).unit
+    legal.update_func(unique, legal[unique].with_attrs(exported))
+    return generate_code(legal, target).unit
 
 
 def _to_bytes(unit: ObjectUnit) -> bytes:

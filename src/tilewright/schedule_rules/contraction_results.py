@@ -10,7 +10,7 @@ from tilewright.schedule_rules.accesses import accesses_of
 from tilewright.schedule_rules.decisions import without
 from tilewright.schedule_rules.elementwise import vectorize_elements
 from tilewright.schedule_rules.nest import (
-    attempt,
+    accepts,
     block_of,
     extent_of,
     loops_around,
@@ -21,7 +21,7 @@ from tilewright.schedule_rules.nest import (
 from tilewright.schedule_rules.structures import apply_rule
 from tilewright.schedule_rules.tiled_contraction import TiledContraction, positions_of
 from tilewright.schedule_rules.tiles import unroll_tile
-from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
+from tilewright.tir.schedule import BlockRV, LoopRV
 
 
 class Results(TiledContraction):
@@ -49,8 +49,7 @@ class Results(TiledContraction):
             return (*outer, row // lanes, flat // lanes, row % lanes, flat % lanes)
 
         copy = sch.reindex_cache_write(self.block, 0, "global", layout)
-        if len(epilogue) == 1 and attempt(sch, lambda s: s.compute_inline(copy)) is not None:
-            sch.compute_inline(copy)
+        if len(epilogue) == 1 and accepts(lambda: sch.compute_inline(copy)):
             return epilogue
         return [copy, *epilogue]
 
@@ -63,25 +62,24 @@ class Results(TiledContraction):
             Whether something is computed for each tile.
         """
         plan, sch = self.plan, self.sch
+        if not epilogue:
+            return False
+        first, *others = epilogue
         place = complete[-1] if complete else None
-        if epilogue and (place is None or not _is_legal(sch, epilogue[0], place)):
+        if place is None or not accepts(lambda: sch.reverse_compute_at(first, place)):
             for consumer in epilogue:
                 apply_rule(vectorize_elements, sch, consumer, plan.machine, plan.outer)
             return False
         if plan.in_tiles:
             assert plan.dot is not None
-            assert place is not None
-            store, *epilogue = epilogue
-            sch.reverse_compute_at(store, place)
-            sch.tensorize(sch.get_loops(store)[-2], plan.dot.tile_intrinsic("store"))
-        elif epilogue:
+            sch.tensorize(sch.get_loops(first)[-2], plan.dot.tile_intrinsic("store"))
+        else:
             self._separate_rows()
-        for consumer in epilogue:
-            at = place if place is not None and _is_legal(sch, consumer, place) else None
-            if at is not None:
-                sch.reverse_compute_at(consumer, at)
-            self._write(consumer, at)
-        return bool(epilogue)
+            self._write(first, place)
+        for consumer in others:
+            is_placed = accepts(lambda block=consumer: sch.reverse_compute_at(block, place))
+            self._write(consumer, place if is_placed else None)
+        return bool(others) or not plan.in_tiles
 
     def _separate_rows(self) -> None:
         """Let rows of a result that stays in the function begin at whole vectors.
@@ -134,8 +132,3 @@ class Results(TiledContraction):
         sch.reorder(*present(piece, strip), row, lane)
         sch.unroll(row)
         sch.vectorize(lane)
-
-
-def _is_legal(sch: Schedule, consumer: BlockRV, place: LoopRV) -> bool:
-    """Whether a consumer can be computed in each iteration of the loop `place`."""
-    return attempt(sch, lambda s: s.reverse_compute_at(consumer, place)) is not None

@@ -11,7 +11,7 @@ from tilewright.schedule_rules.accesses import StridedAccess, accesses_of
 from tilewright.schedule_rules.contraction_plan import Plan
 from tilewright.schedule_rules.dot_products import grouped_axis
 from tilewright.schedule_rules.elementwise import vectorize_elements
-from tilewright.schedule_rules.nest import DoesNotFitError, attempt, block_of
+from tilewright.schedule_rules.nest import DoesNotFitError, accepts, block_of
 from tilewright.schedule_rules.structures import apply_rule
 from tilewright.tir.schedule import BlockRV, Schedule
 
@@ -67,8 +67,7 @@ def _pad(
     if accesses_of(block_of(sch, block)).stores[0].buffer is store.buffer:
         return epilogue
     (cut,) = sch.get_consumers(block)  # copies the result without the padding
-    if len(epilogue) >= 1 and attempt(sch, lambda s: s.compute_inline(cut)) is not None:
-        sch.compute_inline(cut)
+    if epilogue and accepts(lambda: sch.compute_inline(cut)):
         return epilogue
     return [cut, *epilogue]
 

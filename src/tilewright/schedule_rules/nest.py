@@ -42,6 +42,19 @@ def attempt(sch: Schedule, step: Step) -> Schedule | None:
     return candidate
 
 
+def accepts(primitive: Callable[[], object]) -> bool:
+    """Whether a primitive is legal; then it has been applied, and otherwise nothing has changed.
+
+    Args:
+        primitive: applies one primitive to a schedule.
+    """
+    try:
+        primitive()
+    except ScheduleError:
+        return False
+    return True
+
+
 def realize_of(sch: Schedule, block: BlockRV) -> BlockRealize:
     """The block with its bindings."""
     _, realize = sch.statement(block)

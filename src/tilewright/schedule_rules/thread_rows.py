@@ -19,6 +19,7 @@ from tilewright.ir.expr import Expr, const_int_value
 from tilewright.schedule_rules.nest import (
     DoesNotFitError,
     Nest,
+    accepts,
     attempt,
     block_of,
     is_plain,
@@ -170,8 +171,9 @@ def _bind_rows(
     members.append(last)
     room = SHARED_BYTES // together
     for block in reversed(blocks[:-1]):
-        if _is_needed_by(sch, block, members) and attempt(sch, partial(_at, block, place)):
-            _at(block, place, sch)
+        if not _is_needed_by(sch, block, members):
+            continue
+        if accepts(lambda block=block: sch.compute_at(block, place)):
             members.append(block)
             room -= _keep_in_shared_memory(sch, block, place, room)
     if not any(block in members for block in reductions):
@@ -196,10 +198,6 @@ def _is_needed_by(sch: Schedule, block: BlockRV, members: Sequence[BlockRV]) -> 
     """Whether some of the blocks read what a block computes, and no others do."""
     consumers = {block_of(sch, consumer).key for consumer in sch.get_consumers(block)}
     return bool(consumers) and consumers <= {block_of(sch, member).key for member in members}
-
-
-def _at(block: BlockRV, row: LoopRV, sch: Schedule) -> None:
-    sch.compute_at(block, row)
 
 
 def _keep_in_shared_memory(sch: Schedule, block: BlockRV, row: LoopRV, room: int) -> int:

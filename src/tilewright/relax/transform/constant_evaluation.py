@@ -36,6 +36,7 @@ from tilewright.runtime.ndarray import NDArray, empty
 from tilewright.tir.call_boundary.argument_errors import COLD
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.interpreter import Interpreter
+from tilewright.tir.interpreter.independent import independent_iterations
 from tilewright.tir.stmt import For, ForKind, While
 from tilewright.tir.substitute import substitute
 
@@ -133,7 +134,17 @@ class Evaluation:
     def __init__(self, mod: IRModule, work: Mapping[GlobalVar, int]) -> None:
         self._values: dict[Var, Any] = {}
         self._functions: dict[GlobalVar, Any] = {name: mod.functions[name] for name in work}
-        compiled = {name: count for name, count in work.items() if count >= _INTERPRETED}
+        self._at_once = {
+            name: found
+            for name, function in self._functions.items()
+            if work[name] <= _WORTH_A_SCHEDULE
+            and (found := independent_iterations(function)) is not None
+        }
+        compiled = {
+            name: count
+            for name, count in work.items()
+            if count >= _INTERPRETED and name not in self._at_once
+        }
         self._native = _compiled(self._functions, compiled)
         self._interpreted: dict[GlobalVar, Interpreter] = {}
 
@@ -179,6 +190,9 @@ class Evaluation:
         return Tuple(results) if isinstance(info, TupleStructInfo) else results[0]
 
     def _run(self, name: GlobalVar, arrays: list[NDArray], scalars: list[int]) -> None:
+        if name in self._at_once:
+            self._at_once[name].run(*map(elements_of, arrays))
+            return
         if name in self._native:
             self._native[name](*arrays, *scalars)
             return
@@ -206,6 +220,11 @@ def _empty(info: Any) -> NDArray:
     shape = static_shape(info)
     assert shape is not None
     return empty(shape, str(info.dtype))
+
+
+def elements_of(array: NDArray) -> np.ndarray:
+    """The elements of an array, not a copy of them."""
+    return array.__array__(copy=False)
 
 
 def run_few_times(function: PrimFunc, work: int) -> PrimFunc:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.ir.structural import structural_equal, structural_hash
 from tilewright.relax.expr import Call, Constant, Function, Tuple
 from tilewright.relax.op.base import CALL_TIR
-from tilewright.relax.transform.constant_evaluation import run_few_times
+from tilewright.relax.transform.constant_evaluation import elements_of, run_few_times
 from tilewright.relax.transform.fusion_graph import OP_PATTERN
 from tilewright.relax.transform.processor_pass import ProcessorPass
 from tilewright.runtime.ndarray import NDArray, array
@@ -26,7 +26,11 @@ from tilewright.schedule_rules.operands import CONSTANT_PARAMS, NARROW_PARAMS
 from tilewright.target import Target
 from tilewright.tir.analysis.pattern_kind import PatternKind
 from tilewright.tir.function import PrimFunc
+from tilewright.tir.interpreter.independent import independent_iterations
 from tilewright.tir.transform.lift_copies import lift_copies
+
+_COPIED_QUICKLY: Final = 1 << 20
+"""With fewer elements, copying them by numpy takes less time than compiling what copies them."""
 
 
 class ConstantOperands(NamedTuple):
@@ -182,7 +186,7 @@ class _Arguments(Rewriter):
 
 
 class _Packers:
-    """Compiled functions that copy constants, equal ones compiled once."""
+    """Functions that copy constants; equal ones are compiled once."""
 
     def __init__(self) -> None:
         self._compiled: dict[int, list[tuple[PrimFunc, Any]]] = {}
@@ -192,7 +196,12 @@ class _Packers:
         shape = [int(extent.value) for extent in buffer.shape]  # type: ignore[attr-defined]
         # Elements that are never read are zeros, so that equal programs have equal constants.
         result = array(np.zeros(shape, buffer.dtype.numpy))
-        self._function(copy, math.prod(shape))(value, result)
+        size = math.prod(shape)
+        at_once = independent_iterations(copy) if size < _COPIED_QUICKLY else None
+        if at_once is not None:
+            at_once.run(elements_of(value), elements_of(result))
+        else:
+            self._function(copy, size)(value, result)
         return result
 
     def _function(self, copy: PrimFunc, work: int) -> Any:

@@ -143,7 +143,8 @@ def accepting_dtype(function: Callable[..., Any]) -> Callable[..., Any]:
 
     Text printed by older systems has ``dtype=`` in every call.
     """
-    names = list(inspect.signature(function).parameters)
+    code = inspect.unwrap(function).__code__
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     if "dtype" in names[1:]:
         return function
 
@@ -152,7 +153,7 @@ def accepting_dtype(function: Callable[..., Any]) -> Callable[..., Any]:
         if "dtype" not in keywords:
             return function(*args, **keywords)
         dtype = keywords.pop("dtype")
-        if names[:1] == ["dtype"]:
+        if names[:1] == ("dtype",):
             return function(dtype, *args, **keywords)
         return _with_dtype(function(*args, **keywords), dtype)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
 from tilewright.error import ArgumentError, UnknownNameError
@@ -29,7 +30,6 @@ class Primitive:
     Attributes:
         name: of the method.
         function: the method as it is written, which records nothing.
-        parameters: those of the method, in order, without ``self``.
         is_on_stage: whether it is a method of a stage, and not of the schedule.
         loops_of: the argument that says which stage has the loops that it takes.
         taken: the arguments as data, from the schedule or stage after the call; None if they are
@@ -45,10 +45,17 @@ class Primitive:
     ) -> None:
         self.name, self.function, self.loops_of = function.__name__, function, loops_of
         self.taken = taken
-        self._signature = inspect.signature(function)
-        self.parameters = tuple(self._signature.parameters.values())[1:]
         self.is_on_stage = not function.__qualname__.startswith("Schedule.")
         self.is_query = self.name.startswith("get_")
+
+    @cached_property
+    def _signature(self) -> inspect.Signature:
+        return inspect.signature(self.function)
+
+    @cached_property
+    def parameters(self) -> tuple[inspect.Parameter, ...]:
+        """Those of the method, in order, without ``self``."""
+        return tuple(self._signature.parameters.values())[1:]
 
     def bind(
         self, owner: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]

@@ -207,10 +207,12 @@ class _Inserting(Rewriter):
     def _prefetches(self, nodes: Sequence[Node], done: set[Key]) -> list[Stmt]:
         """What to fetch ahead of the accesses in `nodes`, except for the lines in `done`."""
         found: list[Stmt] = []
+        if not self._ahead:
+            return found
+        parts = (part for node in nodes for part in walk(node))
+        accesses = [part for part in parts if isinstance(part, (BufferLoad, BufferStore))]
         for var, distances, inner in self._ahead:
-            for access in (part for node in nodes for part in walk(node)):
-                if not isinstance(access, (BufferLoad, BufferStore)):
-                    continue
+            for access in accesses:
                 # A buffer that an intrinsic declares over the memory of another goes by its name.
                 for name in {access.buffer.name, access.buffer.data.name} & distances.keys():
                     ahead = _ahead(access, var, distances[name], inner, done)

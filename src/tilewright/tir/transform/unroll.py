@@ -189,7 +189,8 @@ class _SharedIterations(Iteration):
     def __call__(self, node: Any) -> Any:
         if not isinstance(node, Expr) or node.__class__ is IntImm:
             return Iteration.__call__(self, node)
-        key = (id(node), *(id(self._values[var]) for var in self._variables_in(node)))
+        values = self._values
+        key = (id(node), *[id(values[var]) for var in self._variables_in(node)])
         found = self._made.get(key)
         if found is None:
             found = self._made[key] = Iteration.__call__(self, node)

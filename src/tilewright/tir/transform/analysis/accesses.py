@@ -28,7 +28,6 @@ from tilewright.ir.rewrite import walk
 from tilewright.tir.access import Surroundings, collect_accesses
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.stmt import BufferStore, For, Stmt
-from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.analysis.affine import (
     Key,
     affine,
@@ -175,31 +174,34 @@ class MemoryReferences:
 def access_of(node: BufferLoad | BufferStore) -> MemoryReference:
     """A load or store of a flat buffer, with the elements that it reaches."""
     index = node.indices[0]
-    variables = set(variables_of(index))
-    predicate: Key = None
-    if node.predicate is not None:
-        variables.update(variables_of(node.predicate))
-        predicate = structural_key(node.predicate)
+    predicate = None if node.predicate is None else structural_key(node.predicate)
     base, lanes = contiguous_base(index)
     location = None
     plain = node.buffer.dtype.lanes == 1 and base.dtype.lanes == 1
-    loads = any(isinstance(part, (BufferLoad, Call)) for part in _parts(node))
+    variables, loads = _dependences(node)
     if plain and not loads:
         form = affine(base)
         terms = frozenset(form.terms.items())
         data, dtype = node.buffer.data, node.buffer.dtype
         location = Location(data, terms, form.constant, lanes, predicate, dtype)
-    return MemoryReference(node, location, frozenset(variables), loads)
+    return MemoryReference(node, location, variables, loads)
 
 
-def _parts(node: BufferLoad | BufferStore) -> Iterator[Node]:
-    stack: list[Node] = list(node.indices)
-    if node.predicate is not None:
-        stack.append(node.predicate)
+def _dependences(node: BufferLoad | BufferStore) -> tuple[frozenset[Var], bool]:
+    """The `variables` and `loads` of a `MemoryReference`."""
+    variables: set[Var] = set()
+    loads = False
+    stack: list[Node] = (
+        [*node.indices] if node.predicate is None else [*node.indices, node.predicate]
+    )
     while stack:
         part = stack.pop()
-        yield part
-        stack.extend(part.children())
+        if isinstance(part, Var):
+            variables.add(part)
+        elif part.__class__ is not IntImm:
+            loads = loads or isinstance(part, (BufferLoad, Call))
+            stack += part.children()
+    return frozenset(variables), loads
 
 
 When = tuple[Expr, ...] | None
