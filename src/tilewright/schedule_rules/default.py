@@ -10,6 +10,7 @@ from tilewright.error import ArgumentError
 from tilewright.ir.module import IRModule
 from tilewright.schedule_rules.accesses import accesses_of
 from tilewright.schedule_rules.channel_windows import tile_channel_windows
+from tilewright.schedule_rules.computed_places import share_places
 from tilewright.schedule_rules.constant_matrix import stream_constant_matrix
 from tilewright.schedule_rules.contraction import tile_products
 from tilewright.schedule_rules.elementwise import vectorize_elements
@@ -42,6 +43,7 @@ RULES: Final = (
     tile_products,
     stream_constant_matrix,
     tile_transposition,
+    share_places,
     vectorize_elements,
     reduce_along_columns,
     reduce_along_rows,

@@ -7,6 +7,7 @@ from functools import partial
 from typing import ClassVar, Final
 
 from tilewright.schedule_rules.channel_windows import tile_channel_windows
+from tilewright.schedule_rules.computed_places import share_places
 from tilewright.schedule_rules.contraction import tile_products
 from tilewright.schedule_rules.default import schedule_group
 from tilewright.schedule_rules.elementwise import vectorize_elements
@@ -168,6 +169,12 @@ class TileTransposition(NestRule):
     """The tiles of `tilewright.schedule_rules.transposition`."""
 
     rule = staticmethod(tile_transposition)
+
+
+class SharePlaces(NestRule):
+    """The loops of `tilewright.schedule_rules.computed_places`."""
+
+    rule = staticmethod(share_places)
 
 
 class VectorizeElements(NestRule):
