@@ -12,12 +12,13 @@ from functools import partial
 from typing import Final
 
 from tilewright.ir.expr import Var
-from tilewright.ir.rewrite import count_nodes
+from tilewright.ir.rewrite import count_nodes, walk
 from tilewright.schedule_rules.accesses import UNKNOWN, StridedAccess
 from tilewright.schedule_rules.decisions import vectorized, without
 from tilewright.schedule_rules.elementwise import joined_loops
 from tilewright.schedule_rules.nest import Nest, is_complete, parallelize
 from tilewright.schedule_rules.structures import Structure
+from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.schedule import Schedule
 from tilewright.tir.transform.machine import LINE_BYTES, Machine
 
@@ -50,7 +51,12 @@ def _planes(nest: Nest, points: Sequence[Var]) -> list[Var]:
 
 
 def _is_long(load: StridedAccess) -> bool:
-    return any(count_nodes(index, LONG_PLACE) >= LONG_PLACE for index in load.indices)
+    """Whether a place is computed from other elements, in more than a few steps."""
+    return any(
+        count_nodes(index, LONG_PLACE) >= LONG_PLACE
+        and any(isinstance(node, BufferLoad) for node in walk(index))
+        for index in load.indices
+    )
 
 
 def _points_first(

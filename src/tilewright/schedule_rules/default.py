@@ -26,6 +26,7 @@ from tilewright.schedule_rules.groups import (
 from tilewright.schedule_rules.inline import inline_producers
 from tilewright.schedule_rules.nest import attempt, block_of, is_plain, nest_of, parallelize
 from tilewright.schedule_rules.next_rows import fetch_next_rows
+from tilewright.schedule_rules.pieces import copy_pieces
 from tilewright.schedule_rules.reduce_along_columns import reduce_along_columns
 from tilewright.schedule_rules.reduce_along_rows import reduce_along_rows
 from tilewright.schedule_rules.structures import scheduled_by
@@ -44,6 +45,7 @@ RULES: Final = (
     stream_constant_matrix,
     tile_transposition,
     share_places,
+    copy_pieces,
     vectorize_elements,
     reduce_along_columns,
     reduce_along_rows,

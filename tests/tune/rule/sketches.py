@@ -14,6 +14,7 @@ from tilewright.tir.transform.machine import Machine
 from tilewright.tune.rule import ScheduleRule
 from tilewright.tune.rule.inline import InlineProducers
 from tilewright.tune.rule.nest_rule import (
+    CopyPieces,
     ReduceAlongColumns,
     ReduceAlongRows,
     ShareOuterLoops,
@@ -36,6 +37,7 @@ NESTS = (
     ShareOuterLoops,
     TileTransposition,
     SharePlaces,
+    CopyPieces,
     VectorizeElements,
     ReduceAlongColumns,
     ReduceAlongRows,
