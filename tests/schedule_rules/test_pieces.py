@@ -36,19 +36,24 @@ def conditions(sch):
 
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_each_piece_is_copied_without_conditions(axis):
-    shapes = [(2, 3, 20), (2, 3, 20)]
+    shapes = [(2, 3, 18), (2, 3, 18)]
     sch = scheduled(joined(shapes, axis), LARGE)
     assert len(loops(sch, ForKind.VECTORIZED)) >= 2
     assert conditions(sch) == []
 
 
 def test_pieces_of_outer_dimensions_are_divided_among_cores():
-    sch = scheduled(joined([(20, 8), (12, 8)], 0), TWO_CORES)
-    assert [loop.extent.value for loop in loops(sch, ForKind.PARALLEL)] == [10, 6]
+    sch = scheduled(joined([(20, 7), (12, 7)], 0), TWO_CORES)
+    assert [loop.extent.value for loop in loops(sch, ForKind.PARALLEL)] == [8, 5]
+
+
+def test_rows_of_whole_vectors_stay_in_one_loop():
+    sch = scheduled(joined([(20, 8), (12, 8)], 0), LARGE)
+    assert len(loops(sch, ForKind.VECTORIZED)) == 1
 
 
 def test_many_pieces_stay_one_loop():
-    sch = scheduled(joined([(1, 20)] * 20, 0), LARGE)
+    sch = scheduled(joined([(1, 18)] * 20, 0), LARGE)
     assert len(loops(sch, ForKind.VECTORIZED)) == 1
 
 

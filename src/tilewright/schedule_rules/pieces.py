@@ -33,13 +33,16 @@ MOST_PIECES: Final = 16
 def copy_pieces(sch: Schedule, nest: Nest, machine: Machine) -> Sequence[Structure]:
     """Runs along one piece after the other, in vectors.
 
-    Pieces of an outer dimension are one stretch of memory each, in all operands.
+    Pieces of an outer dimension are one stretch of memory each, in all operands. They are left
+    alone where each of their rows is some whole vectors.
     """
     vector = nest.neighbours()
     if vector not in nest.own or nest.outer or not is_complete(sch, nest.block):
         return []
     assert vector is not None
-    for var in reversed(nest.own):
+    lanes = machine.lanes(nest.accesses.stores[0].buffer.dtype)
+    is_whole = nest.accesses.extent(vector) % lanes == 0
+    for var in [vector] if is_whole else reversed(nest.own):
         starts = _starts(nest, var)
         if not starts or len(starts) >= MOST_PIECES:
             continue
