@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from tests.topi.running import real, run, whole
 
+import tilewright as tvm
 from tilewright import te, topi
 from tilewright.error import ArgumentError, ArgumentValueError, ShapeError
 
@@ -19,7 +20,7 @@ def test_sort(axis, dtype):
     equal(run(lambda X: topi.sort(X, axis, 0), x), np.flip(np.sort(x, axis), axis))
 
 
-@pytest.mark.parametrize("length", [0, 1, 2, 3, 8, 21])
+@pytest.mark.parametrize("length", [0, 1, 2, 3, 8, 21, 57])
 def test_equal_elements_stay_in_their_order(length):
     x = whole(2, length, low=0, high=3)
     result = run(lambda X: topi.argsort(X, dtype="int64"), x, dims=[("n", "m")])
@@ -104,3 +105,13 @@ def test_mistakes_are_named():
         topi.topk(X, 2, ret_type="all")
     with pytest.raises(ArgumentError, match="`valid_count`"):
         topi.argsort(X, X)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int8", "uint8", "int64", "float16"])
+@pytest.mark.parametrize("length", [7, 33, 128, 129])
+def test_rows_of_any_length_are_sorted_in_order(length, dtype):
+    x = whole(3, length, dtype=dtype, low=0, high=40)
+    X = te.placeholder(x.shape, dtype, name="X")
+    result = np.empty(x.shape, "int64")
+    tvm.build(te.create_prim_func([X, topi.argsort(X, dtype="int64")]), target="llvm")(x, result)
+    equal(result, np.argsort(x, kind="stable"))

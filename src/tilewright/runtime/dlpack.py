@@ -83,6 +83,9 @@ new_capsule.restype = ctypes.py_object
 new_capsule.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
 
 _CLASS_LOCK = threading.Lock()
+_length_of = tvm_ffi.get_global_func("ffi.ArraySize")
+_item_of = tvm_ffi.get_global_func("ffi.ArrayGetItem")
+"""What the methods of `tvm_ffi.Array` call, which take as long again."""
 
 
 def import_tensor(source: Any, cls: type[core.Tensor]) -> Any:
@@ -106,7 +109,7 @@ def items_of(values: Any, cls: type[core.Tensor]) -> list[Any]:
         previous = core._CLASS_TENSOR
         core._set_class_tensor(cls)
         try:
-            return [values[position] for position in range(len(values))]
+            return [_item_of(values, position) for position in range(_length_of(values))]
         finally:
             core._set_class_tensor(previous)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Final
 
 from tilewright.ir.arithmetic import multiply
@@ -13,6 +14,7 @@ from tilewright.ir.cache import LRUCache
 from tilewright.ir.convert import as_expr
 from tilewright.ir.dtype import represents
 from tilewright.ir.expr import Cast, Expr, Var, const_int_value
+from tilewright.ir.node import Node
 from tilewright.ir.rewrite import walk
 from tilewright.ir.structural import structural_equal
 from tilewright.tir.analysis.reduction import Reduction, match_reduction
@@ -136,8 +138,11 @@ class BlockAccesses:
         accesses, extent = (*self.loads, *self.stores), self.extents[inner]
         if extent is None:
             return all(self._fills_rows(access, outer, inner) for access in accesses)
-        steps = [(access.stride(outer), access.stride(inner)) for access in accesses]
-        return all(step is not None and far == extent * step for far, step in steps)
+        return all(
+            is_loaded_place(access, outer, inner)
+            or _are_steps(access.stride(outer), access.stride(inner), extent)
+            for access in accesses
+        )
 
     def _fills_rows(self, access: StridedAccess, outer: Var, inner: Var) -> bool:
         """Whether two iterators are the last indices, and the rows as long as `inner` runs, which
@@ -194,6 +199,28 @@ def accesses_of(block: Block) -> BlockAccesses:
     if not found:  # outside of the lock, since reading indices may recurse in another thread
         found.append(BlockAccesses(block))
     return found[0]
+
+
+def _are_steps(far: int | None, near: int | None, extent: int) -> bool:
+    """Whether a step of an outer iterator is as far as all steps of an inner one."""
+    return near is not None and far == extent * near
+
+
+def is_loaded_place(access: StridedAccess, *variables: Var) -> bool:
+    """Whether a place depends on iterators by nothing but other elements that are loaded."""
+    used = set(chain.from_iterable(map(computed_with, access.indices)))
+    return used.isdisjoint(variables)
+
+
+def computed_with(node: Node) -> Iterator[Var]:
+    """The variables of which values depend otherwise than by where elements are."""
+    if isinstance(node, Var):
+        yield node
+    elif isinstance(node, BufferStore):
+        yield from computed_with(node.value)
+    elif not isinstance(node, BufferLoad):
+        for child in node.children():
+            yield from computed_with(child)
 
 
 def access_to(buffer: Buffer, indices: tuple[Expr, ...], variables: list[Var]) -> StridedAccess:

@@ -10,6 +10,7 @@ from tilewright.error import ArgumentError
 from tilewright.ir.module import IRModule
 from tilewright.schedule_rules.accesses import accesses_of
 from tilewright.schedule_rules.channel_windows import tile_channel_windows
+from tilewright.schedule_rules.computed_places import share_places
 from tilewright.schedule_rules.constant_matrix import stream_constant_matrix
 from tilewright.schedule_rules.contraction import tile_products
 from tilewright.schedule_rules.elementwise import vectorize_elements
@@ -25,6 +26,7 @@ from tilewright.schedule_rules.groups import (
 from tilewright.schedule_rules.inline import inline_producers
 from tilewright.schedule_rules.nest import attempt, block_of, is_plain, nest_of, parallelize
 from tilewright.schedule_rules.next_rows import fetch_next_rows
+from tilewright.schedule_rules.pieces import copy_pieces
 from tilewright.schedule_rules.reduce_along_columns import reduce_along_columns
 from tilewright.schedule_rules.reduce_along_rows import reduce_along_rows
 from tilewright.schedule_rules.structures import scheduled_by
@@ -42,6 +44,8 @@ RULES: Final = (
     tile_products,
     stream_constant_matrix,
     tile_transposition,
+    share_places,
+    copy_pieces,
     vectorize_elements,
     reduce_along_columns,
     reduce_along_rows,

@@ -8,22 +8,26 @@ is compiled.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
 from tilewright.arith import Analyzer
 from tilewright.ir.expr import Call, FloorDiv, FloorMod, IntImm, Var
-from tilewright.ir.node import Node
 from tilewright.ir.op import Op
 from tilewright.ir.rewrite import walk
-from tilewright.schedule_rules.accesses import UNKNOWN, BlockAccesses, StridedAccess, access_to
+from tilewright.schedule_rules.accesses import (
+    UNKNOWN,
+    BlockAccesses,
+    StridedAccess,
+    access_to,
+    computed_with,
+)
 from tilewright.schedule_rules.decisions import MOST_VECTORS, choose, lanes_for, vectorized, without
 from tilewright.schedule_rules.nest import Nest, is_complete, parallelize
 from tilewright.schedule_rules.structures import Structure
-from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.schedule import LoopRV, Schedule
-from tilewright.tir.stmt import Block, BufferStore
+from tilewright.tir.stmt import Block
 from tilewright.tir.substitute import substitute, variables_of
 from tilewright.tir.transform.machine import Machine
 from tilewright.tir.transform.stream_stores import NONTEMPORAL_STORES
@@ -159,7 +163,7 @@ def _repeat(sch: Schedule, nest: Nest, *, rows: Var, vector: Var, machine: Machi
 def _vectors(sch: Schedule, nest: Nest, *, machine: Machine, streams: bool) -> None:
     accesses = nest.accesses
     lanes = machine.lanes(accesses.stores[0].buffer.dtype)
-    joined = _joined_loops(nest, lanes)
+    joined = joined_loops(nest, lanes)
     others = nest.of(without(accesses.spatial, *joined))
     sch.reorder(*others, *nest.of(joined))
     loop = sch.fuse(*nest.of(joined)) if len(joined) > 1 else nest.loops[joined[0]]
@@ -179,7 +183,7 @@ def _vectors(sch: Schedule, nest: Nest, *, machine: Machine, streams: bool) -> N
         stream_stores(sch, outer, nest, machine)
 
 
-def _joined_loops(nest: Nest, lanes: int) -> list[Var]:
+def joined_loops(nest: Nest, lanes: int) -> list[Var]:
     """The iterators that run over one contiguous stretch, as far as they have loops.
 
     Only `vector` for a part of a block, in which there is a gap after each row. Nor is it joined
@@ -192,7 +196,7 @@ def _joined_loops(nest: Nest, lanes: int) -> list[Var]:
     if nest.outer != nest.shared or _part_of_row(nest, lanes) is not None:
         return [vector]
     if nest.accesses.extent(vector) >= lanes:
-        computed = set(_computed_with(body))
+        computed = set(computed_with(body))
         own = [vector] if vector in computed else without(nest.own, *computed)
         return joined_with(vector, nest.accesses, own)
     asked = {
@@ -203,17 +207,6 @@ def _joined_loops(nest: Nest, lanes: int) -> list[Var]:
     }
     own = nest.own if vector in asked else without(nest.own, *asked)
     return joined_with(vector, nest.accesses, own)
-
-
-def _computed_with(node: Node) -> Iterator[Var]:
-    """The variables of which values depend otherwise than by where elements are."""
-    if isinstance(node, Var):
-        yield node
-    elif isinstance(node, BufferStore):
-        yield from _computed_with(node.value)
-    elif not isinstance(node, BufferLoad):
-        for child in node.children():
-            yield from _computed_with(child)
 
 
 def _part_of_row(nest: Nest, lanes: int) -> int | None:
@@ -237,7 +230,7 @@ def _pieces(sch: Schedule, loop: LoopRV, extent: int, rows: int, machine: Machin
 def _may_stream_rows(sch: Schedule, nest: Nest, machine: Machine) -> bool:
     """Rows must be so long that some vectors are whole, whatever is decided."""
     lanes = machine.lanes(nest.accesses.stores[0].buffer.dtype)
-    elements = _part_of_row(nest, lanes) or nest.accesses.known_count(_joined_loops(nest, lanes))
+    elements = _part_of_row(nest, lanes) or nest.accesses.known_count(joined_loops(nest, lanes))
     least = PIECES * MOST_VECTORS * machine.cores * lanes
     return elements is not None and elements >= least and may_stream(sch, nest, machine)
 

@@ -16,13 +16,13 @@ from tilewright.ir.arithmetic import (
     select,
 )
 from tilewright.ir.convert import as_expr, cast, const
-from tilewright.ir.expr import Expr, IntImm
+from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.te.compute import compute
 from tilewright.te.elementwise import same_extent
 from tilewright.te.extern import extern, loop_nest
 from tilewright.te.tensor import Tensor, as_shape, shape_text
 from tilewright.tir.buffer import Buffer, BufferLoad
-from tilewright.tir.stmt import BufferStore, IfThenElse, Stmt, seq
+from tilewright.tir.stmt import BufferStore, IfThenElse, LetStmt, Stmt, seq
 from tilewright.topi import tag
 from tilewright.topi.creation import full, full_like
 from tilewright.topi.operands import normalized_axis
@@ -64,18 +64,24 @@ def _scatter(
         (result,) = outs
 
         def put(at: list[Expr]) -> Stmt:
-            place, inside = [], as_expr(True)
-            loaded = place_of(lambda *index: BufferLoad(where, index), at)
-            for index, extent in zip(loaded, data.shape, strict=True):
+            place, inside, loads = [], as_expr(True), []
+            indices = place_of(lambda *index: BufferLoad(where, index), at)
+            for index, extent in zip(indices, data.shape, strict=True):
                 if not _is_loaded(index, at):
                     place.append(index)
                     continue
+                # Loaded once, without a branch between the two comparisons.
+                loaded = Var("index", index.dtype)
+                loads.append((loaded, index))
                 length = cast(index.dtype, extent)
-                wrapped = select(index < 0, index + length, index)
+                wrapped = select(loaded < 0, loaded + length, loaded)
                 inside = logical_and(inside, logical_and(wrapped >= 0, wrapped < length))
                 place.append(wrapped)
             value = combine(BufferLoad(result, tuple(place)), BufferLoad(new, tuple(at)))
-            return IfThenElse(inside, BufferStore(result, value, tuple(place)))
+            update: Stmt = IfThenElse(inside, BufferStore(result, value, tuple(place)))
+            for loaded, index in reversed(loads):
+                update = LetStmt(loaded, index, update)
+            return update
 
         copy = loop_nest(
             data.shape, lambda i: BufferStore(result, BufferLoad(source, tuple(i)), tuple(i))

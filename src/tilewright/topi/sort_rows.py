@@ -23,8 +23,9 @@ from tilewright.tir.op import reinterpret
 DIGIT_BITS: Final = 8
 """The bits of a key by which elements are sorted at a time."""
 
-SHORT: Final = 32
-"""Maximum length of rows that are sorted by counting the smaller elements of each."""
+SHORT: Final = 128
+"""Maximum length of rows that are sorted by counting the smaller elements of each: these are so
+many steps as pairs of elements, but steps of vectors."""
 
 
 def argsort_rows(dtype: DType, ascending: bool) -> PrimFunc:
@@ -55,18 +56,21 @@ def argsort_rows(dtype: DType, ascending: bool) -> PrimFunc:
                 keys = T.alloc_buffer((2, n), unsigned, scope="local")
                 places = T.alloc_buffer((2, n), "int64", scope="local")
                 counts = T.alloc_buffer((passes, digits), "int64", scope="local")
+                ranks = T.alloc_buffer((n,), "int32", scope="local")
                 before = T.alloc_buffer((1,), "int64", scope="local")
                 half = T.alloc_buffer((1,), "int64", scope="local")
                 for j in range(n):
                     keys[0, j] = sort_key(X[row, j], ascending)
                 if n <= SHORT:
                     for j in range(n):
-                        before[0] = T.int64(0)
-                        for k in range(j):
-                            before[0] = before[0] + T.Cast("int64", keys[0, k] <= keys[0, j])
-                        for k in range(n - j):
-                            before[0] = before[0] + T.Cast("int64", keys[0, k + j] < keys[0, j])
-                        R[row, before[0]] = j
+                        ranks[j] = 0
+                    for k in range(n):
+                        key = keys[0, k]
+                        for j in range(n):
+                            comes_before = T.Select(k < j, key <= keys[0, j], key < keys[0, j])
+                            ranks[j] = ranks[j] + T.Cast("int32", comes_before)
+                    for j in range(n):
+                        R[row, ranks[j]] = j
                 else:
                     for p, d in T.grid(passes, digits):
                         counts[p, d] = T.int64(0)

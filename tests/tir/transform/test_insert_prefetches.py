@@ -288,3 +288,35 @@ def test_a_store_asks_for_what_it_will_write():
     (place,) = prefetches(legalize_for(lower(func)))
     assert place.buffer.name == "Y"
     assert "(i + 2) * 16" in legalize_for(lower(func)).script()
+
+
+def test_what_is_read_outside_of_the_innermost_loop_is_asked_for_there():
+    @T.prim_func
+    def func(X: T.Buffer((6, 12)), Z: T.Buffer((28,)), Y: T.Buffer((6, 12))):
+        T.func_attr({"tir.noalias": True})
+        for i in T.serial(6, annotations={"software_prefetch": {"X": 1}}):
+            for j in range(12):
+                Y[i, j] = X[i, j]
+                for k in range(28):
+                    Y[i, j] = T.max(Y[i, j] * Z[k], Z[27 - k])
+
+    rng = np.random.default_rng(0)
+    x, z = rng.random((6, 12), "float32"), rng.random(28, "float32")
+    expected, found = np.empty_like(x), np.empty_like(x)
+    interpret(func, x, z, expected)
+    native(legalize_for(lower(func)))(x, z, found)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_elements_some_way_apart_are_asked_for_by_lines():
+    @T.prim_func
+    def func(X: T.Buffer((256,)), Y: T.Buffer((128,))):
+        for i in T.serial(8, annotations={"software_prefetch": {"X": 2}}):
+            for j in T.vectorized(16):
+                Y[i * 16 + j] = X[(i * 16 + j) * 2]
+
+    legal = legalize_for(lower(func))
+    assert [load.buffer.name for load in prefetches(legal)] == ["X", "X"]  # 31 elements of 4 bytes
+    x, y = np.arange(256, dtype="float32"), np.zeros(128, "float32")
+    native(legal)(x, y)
+    np.testing.assert_array_equal(y, x[::2])

@@ -14,9 +14,11 @@ from tilewright.tir.transform.machine import Machine
 from tilewright.tune.rule import ScheduleRule
 from tilewright.tune.rule.inline import InlineProducers
 from tilewright.tune.rule.nest_rule import (
+    CopyPieces,
     ReduceAlongColumns,
     ReduceAlongRows,
     ShareOuterLoops,
+    SharePlaces,
     TileStencil,
     TileTransposition,
     VectorizeElements,
@@ -34,6 +36,8 @@ NESTS = (
     TileStencil,
     ShareOuterLoops,
     TileTransposition,
+    SharePlaces,
+    CopyPieces,
     VectorizeElements,
     ReduceAlongColumns,
     ReduceAlongRows,

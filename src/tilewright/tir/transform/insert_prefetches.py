@@ -65,7 +65,7 @@ from typing import NamedTuple
 from tilewright.error import LoweringError
 from tilewright.ir.arithmetic import floordiv
 from tilewright.ir.convert import as_expr
-from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
+from tilewright.ir.expr import Expr, IntImm, Ramp, Var, is_const_int
 from tilewright.ir.node import Node
 from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.tir.buffer import BufferLoad
@@ -81,7 +81,6 @@ from tilewright.tir.stmt import (
     seq,
 )
 from tilewright.tir.substitute import substitute
-from tilewright.tir.transform.analysis.accesses import contiguous_base
 from tilewright.tir.transform.analysis.affine import Key, affine, occurs
 from tilewright.tir.transform.branches import is_simple
 from tilewright.tir.transform.building.spread_fetches import (
@@ -145,8 +144,16 @@ class _Inserting(Rewriter):
         self.wanted: set[tuple[str, str]] = set()
         self.found: set[tuple[str, str]] = set()
         self._ahead: list[_Ahead] = []
+        self._around: list[Var] = []
 
     def For(self, loop: For) -> Stmt:
+        self._around.append(loop.loop_var)
+        try:
+            return self._loop(loop)
+        finally:
+            self._around.pop()
+
+    def _loop(self, loop: For) -> Stmt:
         if SOFTWARE_PREFETCH not in loop.annotations:
             return loop.map_children(self)
         distances = _distances(loop)
@@ -211,7 +218,8 @@ class _Inserting(Rewriter):
             return found
         parts = (part for node in nodes for part in walk(node))
         accesses = [part for part in parts if isinstance(part, (BufferLoad, BufferStore))]
-        for var, distances, inner in self._ahead:
+        for var, distances, path in self._ahead:
+            inner = path if all(loop.loop_var in self._around for loop in path) else ()
             for access in accesses:
                 # A buffer that an intrinsic declares over the memory of another goes by its name.
                 for name in {access.buffer.name, access.buffer.data.name} & distances.keys():
@@ -268,7 +276,7 @@ def _ahead(
     Args:
         inner: the loops inside of that of `var`.
     """
-    index, lanes = contiguous_base(access.indices[0])
+    index, lanes = _span(access.indices[0])
     if index.dtype.lanes > 1 or not occurs(var, index) or not is_simple(index):
         return None  # the same place, or one that must not be computed for a later iteration
     form = affine(index)
@@ -286,6 +294,13 @@ def _ahead(
         place = substitute(as_expr(index + offset), later)
         found.append(Evaluate(prefetch_address(BufferLoad(access.buffer, (place,)))))
     return found
+
+
+def _span(index: Expr) -> tuple[Expr, int]:
+    """The first of the places of a vector of elements, and how far they reach from there."""
+    if isinstance(index, Ramp) and isinstance(index.stride, IntImm) and index.stride.value > 0:
+        return index.base, (index.lanes - 1) * index.stride.value + 1
+    return index, 1
 
 
 def _parts(index: Expr, loops: Sequence[For]) -> dict[Var, Expr]:

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from tilewright.error import LoweringError
 from tilewright.ir.convert import cast
-from tilewright.ir.expr import Expr, IntImm, Ramp, Var, is_const_int
+from tilewright.ir.expr import Call, Expr, IntImm, Ramp, Var, is_const_int
+from tilewright.ir.op import Op
 from tilewright.tir.buffer import Buffer, BufferLoad, MatchBufferRegion
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import (
@@ -44,6 +45,8 @@ from tilewright.tir.transform.building.empty_reductions import initialisation_of
 from tilewright.tir.transform.building.folding import FoldingRewriter
 from tilewright.tir.transform.hoist_init import Frame, InitNest, plan_init, start_condition, wrap
 from tilewright.tir.transform.imported_code import with_imported_code
+
+_IF_THEN_ELSE = Op.get("tir.if_then_else")
 
 
 def lower_blocks(func: PrimFunc) -> PrimFunc:
@@ -256,6 +259,16 @@ class _BlockLowering(FoldingRewriter):
                     f"match_buffer: {view.name}.{what}[{position}] is {expected.value}, but what "
                     f"it views has {value.value}"
                 )
+
+    def Call(self, call: Call) -> Expr:
+        if call.op is not _IF_THEN_ELSE:
+            return call.map_children(self)
+        condition = self._ranges.simplify_condition(self(call.args[0]))
+        if isinstance(condition, IntImm):
+            return self(call.args[1 if condition.value else 2])
+        args = (condition, *map(self, call.args[1:]))
+        same = all(new is old for new, old in zip(args, call.args, strict=True))
+        return call if same else call.replace(args=args)
 
     def BufferLoad(self, load: BufferLoad) -> Expr:
         place = self._place(load)

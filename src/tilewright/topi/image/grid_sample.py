@@ -21,6 +21,10 @@ LAYOUTS: Final = {"NCHW": 2, "NCDHW": 3}
 """Layouts, and the number of their spatial dimensions."""
 
 
+CUBIC_TAPS: Final = 4
+"""How many pixels along each dimension a cubic kernel mixes."""
+
+
 def grid_sample(
     data: Tensor,
     grid: Tensor,
@@ -59,35 +63,29 @@ def grid_sample(
     batch, channels, *extents = data.shape
 
     def pixel(n: Any, c: Any, index: Sequence[Expr]) -> Expr:
-        inside = tir.all(
-            *(
-                condition
-                for i, e in zip(index, extents, strict=True)
-                for condition in (i >= 0, i < cast(i.dtype, e))
-            )
-        )
-        value = data(n, c, *(clamped(i, e) for i, e in zip(index, extents, strict=True)))
-        if padding_mode != "zeros":
-            return value
-        return tir.Select(inside, value, as_expr(0, value.dtype))
+        nearest = [clamped(i, e) for i, e in zip(index, extents, strict=True)]
+        value = data(n, c, *nearest)
+        if padding_mode == "zeros":
+            for i, inside in zip(index, nearest, strict=True):
+                is_inside = cast(inside.dtype, i).equal(inside)
+                value = tir.Select(is_inside, value, as_expr(0, value.dtype))
+        return value
 
-    def places(n: Any, where: Sequence[Any]) -> list[Expr]:
-        found = []
-        for axis, extent in enumerate(extents):
-            at = _place(grid(n, rank - 1 - axis, *where), extent, align_corners)
-            if method != "bicubic":
-                at = _padded(at, extent, padding_mode, align_corners)
-            found.append(_within(at, extent))
-        return found
+    def place(n: Any, axis: int, where: Sequence[Any]) -> Expr:
+        extent = extents[axis]
+        at = _place(grid(n, rank - 1 - axis, *where), extent, align_corners)
+        if method != "bicubic":
+            at = _padded(at, extent, padding_mode, align_corners)
+        return _within(at, extent)
 
     def element(n: Any, c: Any, *where: Any) -> Expr:
-        at = places(n, where)
+        if method == "bicubic":
+            return cubic(n, c, where)
+        at = [place(n, axis, where) for axis in range(rank)]
         if method == "nearest":
             return pixel(n, c, [index_of(te.round(p)) for p in at])
-        if method == "bicubic":
-            return cubic(n, c, at)
-        low = [te.floor(place) for place in at]
-        parts = [place - below for place, below in zip(at, low, strict=True)]
+        low = [te.floor(p) for p in at]
+        parts = [p - below for p, below in zip(at, low, strict=True)]
         index = [index_of(below) for below in low]
         corners = {
             steps: pixel(n, c, [i + step for i, step in zip(index, steps, strict=True)])
@@ -100,25 +98,38 @@ def grid_sample(
             }
         return corners[()]
 
-    def cubic(n: Any, c: Any, at: Sequence[Expr]) -> Expr:
-        low = [te.floor(place) for place in at]
-        weights = [_cubic_weights(p - b, cubic_alpha) for p, b in zip(at, low, strict=True)]
-
-        def column(step: int) -> list[Expr]:
-            """The pixels before and behind a place along each dimension."""
-            moved = [below + float(step - 1) for below in low]
-            return [
-                index_of(_within(_padded(m, e, padding_mode, align_corners), e))
-                for m, e in zip(moved, extents, strict=True)
-            ]
-
-        taps = [column(step) for step in range(4)]
+    def cubic(n: Any, c: Any, where: Sequence[Any]) -> Expr:
         total: Any = None
-        for down, right in itertools.product(range(4), repeat=2):
-            value = pixel(n, c, [taps[down][0], taps[right][1]])
-            term = value * cast(value.dtype, weights[0][down] * weights[1][right])
+        for steps in itertools.product(range(CUBIC_TAPS), repeat=rank):
+            index = [taps[axis](n, step, *where) for axis, step in enumerate(steps)]
+            down, right = (weights[axis](n, step, *where) for axis, step in enumerate(steps))
+            value = pixel(n, c, index)
+            term = value * cast(value.dtype, down * right)
             total = term if total is None else total + term
         return total
+
+    if method == "bicubic":
+        # Computed once for all channels, and read again and again.
+        per_tap = (batch, CUBIC_TAPS, *grid.shape[2:])
+        taps, weights = [], []
+        for axis, extent in enumerate(extents):
+
+            def tap(
+                n: Any, step: Any, *where: Any, axis: int = axis, extent: Expr = extent
+            ) -> Expr:
+                below = te.floor(place(n, axis, where))
+                moved = below + cast(below.dtype, step - 1)
+                return index_of(
+                    _within(_padded(moved, extent, padding_mode, align_corners), extent)
+                )
+
+            def weight(n: Any, step: Any, *where: Any, axis: int = axis) -> Expr:
+                at = place(n, axis, where)
+                distance = tir.abs(at - te.floor(at) - cast(at.dtype, step - 1))
+                return _cubic_weight(distance, cubic_alpha)
+
+            taps.append(te.compute(per_tap, tap, "tap"))
+            weights.append(te.compute(per_tap, weight, "weight"))
 
     return te.compute((batch, channels, *grid.shape[2:]), element, "grid_sample", "injective")
 
@@ -161,14 +172,9 @@ def _blend(first: Expr, second: Expr, part: Expr) -> Expr:
     return tir.Select(part.equal(0.0), first, first * (1 - share) + second * share)
 
 
-def _cubic_weights(t: Expr, alpha: float) -> list[Expr]:
-    """The weights of the four pixels around, the second of which is `t` before the place."""
-    a = as_expr(alpha, t.dtype)
-
-    def outer(x: Expr) -> Expr:
-        return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
-
-    def inner(x: Expr) -> Expr:
-        return ((a + 2) * x - (a + 3)) * x * x + 1
-
-    return [outer(t + 1), inner(t), inner(1 - t), outer(2 - t)]
+def _cubic_weight(distance: Expr, alpha: float) -> Expr:
+    """The weight of a pixel that is less than two pixels away."""
+    a, x = as_expr(alpha, distance.dtype), distance
+    outer = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+    inner = ((a + 2) * x - (a + 3)) * x * x + 1
+    return tir.Select(x > 1, outer, inner)

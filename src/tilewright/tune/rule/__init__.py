@@ -9,9 +9,11 @@ from tilewright.tune.rule.multi_level_tiling import MultiLevelTiling, MultiLevel
 from tilewright.tune.rule.multi_level_tiling_tensor_core import MultiLevelTilingTensorCore
 from tilewright.tune.rule.multi_level_tiling_with_intrin import MultiLevelTilingWithIntrin
 from tilewright.tune.rule.nest_rule import (
+    CopyPieces,
     ReduceAlongColumns,
     ReduceAlongRows,
     ShareOuterLoops,
+    SharePlaces,
     TileProduct,
     TileStencil,
     TileTransposition,
@@ -38,6 +40,8 @@ def _for_cpu(*intrinsics: str) -> list[ScheduleRule]:
         ShareOuterLoops(),
         TileProduct(),
         TileTransposition(),
+        SharePlaces(),
+        CopyPieces(),
         VectorizeElements(),
         ReduceAlongColumns(),
         ReduceAlongRows(),

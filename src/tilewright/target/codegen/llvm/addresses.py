@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any, Final
 
 from tilewright.error import CodegenError
 from tilewright.ir.dtype import INT32, DType
-from tilewright.ir.expr import Add, Call, Cast, Expr, IntImm, Mul, Sub
+from tilewright.ir.expr import Add, Broadcast, Call, Cast, Expr, IntImm, Mul, Sub
 from tilewright.target.codegen.llvm.conversions import cast
 from tilewright.target.codegen.llvm.emitter import FunctionEmitter, emits
 from tilewright.target.codegen.llvm.types import memory_type, value_type
@@ -81,19 +82,42 @@ def address(emitter: FunctionEmitter, buffer: Buffer, index: Expr) -> str:
 
 
 def addresses(emitter: FunctionEmitter, buffer: Buffer, index: Expr) -> str:
-    """A vector of addresses."""
+    """A vector of addresses.
+
+    What the lanes have in common moves one pointer, so that their own offsets are computed outside
+    of loops in which only that moves.
+    """
     lanes, element = index.dtype.lanes, memory_type(buffer.dtype)
     if buffer.dtype.lanes != 1:
         raise CodegenError(
             f"target llvm: buffer {buffer.name} has the dtype {buffer.dtype!s}, so vectors of "
             "its elements have to be neighbours"
         )
+    common: list[Expr] = []
+    own = _in_common(index, common)
+    pointer = (
+        address(emitter, buffer, reduce(Add, common)) if common else emitter.operand(buffer.data)
+    )
     wide = DType("int64").with_lanes(lanes)
-    offsets = cast(emitter, emitter.operand(index), index.dtype, wide)
-    pointer = emitter.operand(buffer.data)
+    offsets = cast(emitter, emitter.operand(own), own.dtype, wide)
     return emitter.pure(
         f"getelementptr {element}, ptr {pointer}, <{lanes} x i64> {offsets}", pointer, offsets
     )
+
+
+def _in_common(index: Expr, common: list[Expr]) -> Expr:
+    """The rest of a vector of indices without the terms that all lanes have in common."""
+    if not isinstance(index, Add):
+        return index
+    terms = []
+    for term in (index.a, index.b):
+        if isinstance(term, Broadcast):
+            common.append(term.value)
+        else:
+            terms.append(_in_common(term, common))
+    if len(terms) == 2:
+        return Add(*terms)
+    return terms[0] if terms else index
 
 
 def _widens(expr: Cast) -> bool:

@@ -204,7 +204,7 @@ def is_speculable(expr: Expr) -> bool:
     """Whether evaluating `expr` needlessly is cheap and harmless."""
     if isinstance(expr, (Var, IntImm, FloatImm)):
         return True
-    if isinstance(expr, (BinaryExpr, Not, Cast)):
+    if isinstance(expr, (BinaryExpr, Not, Cast, Select)):
         if isinstance(expr, (Div, Mod, FloorDiv, FloorMod)) and not isinstance(expr.b, IntImm):
             return False
         return all(is_speculable(child) for child in expr.children())  # type: ignore[arg-type]
