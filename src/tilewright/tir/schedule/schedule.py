@@ -192,7 +192,7 @@ class Schedule(PrimitiveMethods):
         """Apply the primitive of that name; what replaying a trace does.
 
         Args:
-            primitive: its name; or the name of a step of another package, which is no method.
+            primitive: its name; or the name of a step of another package, which is not a method.
             arguments: by name; parameters that are left out have their defaults.
             decision: of a sampling.
 

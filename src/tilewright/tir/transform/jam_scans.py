@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tilewright.ir.convert import as_expr, const
-from tilewright.ir.expr import Call, Expr, IntImm, Var, is_const_int
+from tilewright.ir.expr import Call, Expr, IntImm, Var, constant_product, is_const_int
 from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.stmt import Allocate, BufferStore, For, ForKind, SeqStmt, Stmt, seq
@@ -88,10 +88,8 @@ def _scan(loop: For) -> _Scan | None:
         return None
     if not isinstance(own, Allocate):
         return None
-    size = 1
-    for extent in own.extents:
-        size *= extent.value if isinstance(extent, IntImm) else MOST_OWN + 1
-    if size > MOST_OWN or not is_const_int(own.condition, 1) or own.annotations:
+    size = constant_product(own.extents)
+    if size is None or size > MOST_OWN or own.annotations or not is_const_int(own.condition, 1):
         return None
     if not isinstance(own.body, SeqStmt):
         return None
