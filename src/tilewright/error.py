@@ -1,4 +1,4 @@
-"""Every error class that Tilewright raises for a mistake of its user.
+"""Every error class that Tilewright raises for a mistake of its user, and checks of arguments.
 
 They all derive from `TVMError`, and from the built-in class that a Python programmer would catch
 (`ValueError`, `TypeError`, ...), so that both habits work::
@@ -34,6 +34,45 @@ def did_you_mean(name: object, known: Iterable[str], otherwise: str = "") -> str
 
     close = difflib.get_close_matches(str(name), list(known), n=1)
     return f"; did you mean {close[0]!r}?" if close else otherwise
+
+
+def require_one_of(what: str, value: object, known: Iterable[object]) -> None:
+    """Refuse an argument that is not one of some values.
+
+    Args:
+        what: the function and its argument, for the message.
+        value: the argument.
+        known: the values that it may have.
+
+    Raises:
+        ArgumentValueError: if it has another one.
+    """
+    values = list(known)
+    if value not in values:
+        *others, last = map(repr, values)
+        listed = f"{', '.join(others)} or {last}" if others else last
+        raise ArgumentValueError(f"{what} is {listed}, got {value!r}")
+
+
+def require_at_least(what: str, value: float, least: int) -> None:
+    """Refuse a number that is too small.
+
+    Args:
+        what: the function and its argument, for the message.
+        value: the argument.
+        least: its minimum.
+
+    Raises:
+        ArgumentValueError: if it is less.
+    """
+    if value < least:
+        raise ArgumentValueError(f"{what} is at least {least}, got {value!r}")
+
+
+def require_fraction(what: str, value: float) -> None:
+    """Refuse a number that is not from 0 to 1, as `require_at_least` one that is too small."""
+    if not 0 <= value <= 1:
+        raise ArgumentValueError(f"{what} is from 0 to 1, got {value!r}")
 
 
 def _name_of_cell(filename: str) -> str:

@@ -95,7 +95,7 @@ def test_mistakes():
         TaskScheduler([3])
     with pytest.raises(ArgumentError, match="1 tasks, but 2 task_weights"):
         TaskScheduler([task], [1, 2])
-    with pytest.raises(ArgumentValueError, match='strategy is "gradient" or "round-robin"'):
+    with pytest.raises(ArgumentValueError, match="strategy is 'gradient' or 'round-robin'"):
         TaskScheduler([task], strategy="best")
     scheduler = TaskScheduler([task])
     with pytest.raises(ArgumentValueError, match='search_policy is "default"'):

@@ -38,7 +38,7 @@ def test_a_progress_bar(task, batch, capsys):
     # 8 * 12 * 4 multiplications and additions in 2 microseconds; the last one failed.
     assert last.startswith("[Task 1/1] Current/Best:    0.00/ 384.00 MFLOPS | Progress: (4/4) |")
     assert last.endswith(" Done.\n")
-    with pytest.raises(ArgumentValueError, match=r"si_prefix is one of .*got 'X'"):
+    with pytest.raises(ArgumentValueError, match=r"si_prefix is '', .*got 'X'"):
         autotvm.callback.progress_bar(4, si_prefix="X")
 
 

@@ -78,7 +78,7 @@ def test_what_was_written_is_read(task):
         ("{}", "not a record of AutoTVM"),
         ('{"i": ["llvm", "matmul"], "v": 0.1}', "version 0.1 is older"),
         (OLD_LINES[0].replace('"version": 0.2', '"version": 0.3'), "version 0.3 is another"),
-        (OLD_LINES[0].replace("[0.0325, 0.0331]", "[]"), "are no times"),
+        (OLD_LINES[0].replace("[0.0325, 0.0331]", "[]"), "are not times"),
         (OLD_LINES[0].replace("[0.0325, 0.0331]", '["x"]'), "could not convert"),
         (OLD_LINES[0].replace('"sp"', '"xx"'), "the kind of a knob is one of"),
         (OLD_LINES[0].replace("[-1, 8]", '"a"'), "sp"),

@@ -150,7 +150,7 @@ def test_wrong_arguments(fake):
         tune(max_trials_global=None)
     with pytest.raises(ArgumentError, match="give `max_trials_global`, or in old programs"):
         tune(config=ms.TuneConfig(3))
-    with pytest.raises(ArgumentValueError, match="max_trials_global must be at least 1, got 0"):
+    with pytest.raises(ArgumentValueError, match="max_trials_global is at least 1, got 0"):
         tune(max_trials_global=0)
     with pytest.raises(ArgumentError, match="max_trials_global is an integer, got 'many'"):
         tune(max_trials_global="many")

@@ -128,7 +128,7 @@ def changed(old, new):
         ("b.data, 0, sums.data, i)", "b.data, 0, sums.data, 0)", "use the same fragment for both"),
         ('16, "row_major")', '16, "col_major")\n        T.tvm_load_matrix_sync(a.data, 16, 16, 16, '
          'i, A.data, 16, "row_major")', "tiles of two shapes or layouts"),
-        ("tvm_fill_fragment(sums.data", "tvm_fill_fragment(A.data", "global memory, which is no"),
+        ("tvm_fill_fragment(sums.data", "tvm_fill_fragment(A.data", "global memory: not"),
         ('(16, 32), scope="wmma.accumulator"', '(16, 32), "float16", scope="wmma.accumulator"',
          "C has elements of float32, and sums of float16"),
     ],

@@ -26,7 +26,7 @@ Terms = dict[Any, int]
 """Coefficients by term."""
 
 Opaque = Callable[[Any, int, Terms], int]
-"""Adds a multiple of an expression that is no sum to terms, and returns its constant part."""
+"""Adds a multiple of an expression that is not a sum to terms, and returns its constant part."""
 
 LINEAR_NODES = frozenset({Add, Sub, Mul, IntImm})
 
@@ -106,7 +106,7 @@ def _add_term(
     opaque: Opaque | None,
     known: Mapping[Any, LinearForm] | None,
 ) -> int:
-    """Add a multiple of what is no sum and no number; the arguments are those of `collect`."""
+    """`collect` for an expression that is neither a sum nor a number."""
     if part.__class__ is Var or part.__class__ is SizeVar:
         form = single(part) if known is None else known.get(part)
         if form is not None:
@@ -141,7 +141,7 @@ def _collect_shared(
 
 
 Summands = tuple[tuple[Any, int], ...]
-"""What a sum adds, with factors; nothing for what is no sum."""
+"""The summands with their factors; empty for anything but a sum."""
 
 
 def _summands_outer_first(roots: Sequence[Any]) -> dict[Any, Summands]:

@@ -113,7 +113,7 @@ def _coarsened(
 
 
 def value_of(form: LinearForm, values: Mapping[Any, int]) -> int:
-    """The value of a form where terms that are no quotients have `values`."""
+    """The value of a form where the terms other than quotients have `values`."""
     total = form.constant
     for term, coefficient in form.terms.items():
         if term.__class__ is Quotient:
@@ -132,7 +132,7 @@ class Digit(NamedTuple):
 
 
 def divided_term(term: Any) -> tuple[Any, int] | None:
-    """The term and the divisor of a quotient of a single term that is no quotient."""
+    """The term and the divisor of a quotient of a single term, itself not a quotient."""
     if term.__class__ is not Quotient or term.form.constant or len(term.form.terms) != 1:
         return None
     ((source, coefficient),) = term.form.terms.items()

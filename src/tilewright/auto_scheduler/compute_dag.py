@@ -133,7 +133,7 @@ class ComputeDAG:
         """A copy of a state in which the range of each iterator is known.
 
         Raises:
-            ArgumentError: if it is no state.
+            ArgumentError: if it is not a state.
             TEScheduleError: if a stage is computed where it cannot be.
         """
         if not isinstance(state, State):

@@ -75,7 +75,7 @@ class LoopSteps(StageTable):
             The new iterators, outermost first.
 
         Raises:
-            ArgumentValueError: if that step is no split, or has not so many lengths.
+            ArgumentValueError: if that step is not a split with that many lengths.
             TEScheduleError: if the iterator cannot be split so.
         """
         number, position, loop = self._find("follow_split", stage, iterator)
@@ -112,7 +112,7 @@ class LoopSteps(StageTable):
             The two iterators.
 
         Raises:
-            ArgumentValueError: if one of the steps is no split, or has not so many lengths.
+            ArgumentValueError: if one of the steps is not a split with that many lengths.
             TEScheduleError: if the iterator cannot be split so.
         """
         primitive = "follow_fused_split"

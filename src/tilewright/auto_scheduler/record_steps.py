@@ -115,7 +115,7 @@ def _reorder(state: State, stage: int, after: list[int]) -> None:
     iters = state[stage].iters
     if sorted(after) != list(range(len(iters))):
         raise RecordError(
-            f"stage {state[stage].name} has {len(iters)} iterators, of which {after} is no order"
+            f"stage {state[stage].name} has {len(iters)} iterators, {after} is not an order of them"
         )
     state.reorder(stage, after)
 

@@ -14,7 +14,7 @@ from tilewright.auto_scheduler.search_callback import PreloadMeasuredStates
 from tilewright.auto_scheduler.search_policy import SearchPolicy, SketchPolicy
 from tilewright.auto_scheduler.search_task import SearchTask
 from tilewright.auto_scheduler.tuning_options import TuningOptions
-from tilewright.error import ArgumentError, ArgumentValueError
+from tilewright.error import ArgumentError, ArgumentValueError, require_one_of
 from tilewright.tune.cost_model import CostModel
 from tilewright.tune.database import MemoryDatabase
 from tilewright.tune.progress.log import TuningObserver, statistics_table
@@ -129,10 +129,7 @@ class TaskScheduler:
             raise ArgumentError(
                 f"TaskScheduler: there are {len(tasks)} tasks, but {len(weights)} task_weights"
             )
-        if strategy not in ("gradient", "round-robin"):
-            raise ArgumentValueError(
-                f'TaskScheduler: strategy is "gradient" or "round-robin", got {strategy!r}'
-            )
+        require_one_of("TaskScheduler: strategy", strategy, ("gradient", "round-robin"))
         self.tasks, self.strategy = list(tasks), strategy
         self.task_weights = [float(weight) for weight in weights]
         self.objective_func = objective_func or self._weighted_sum

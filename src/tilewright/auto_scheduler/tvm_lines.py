@@ -77,7 +77,7 @@ def read_line(form: Any) -> MeasuredSteps:
         times = [float(seconds) for seconds in costs]
         error_no = MeasureErrorNo(number)
         if not error_no and not (times and all(0 < time < _FAILED_SECONDS for time in times)):
-            raise ValueError(f"{costs} are no times in seconds")
+            raise ValueError(f"{costs} are not times in seconds")
         return MeasuredSteps(key, read_target(target), steps, times, error_no, float(timestamp))
     except RecordError:
         raise

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tilewright.autotvm.conversion import to_tuning_record
 from tilewright.autotvm.measure import MeasureInput, MeasureResult
 from tilewright.autotvm.record import append, encode, require_json
-from tilewright.error import ArgumentError, ArgumentValueError
+from tilewright.error import ArgumentError, require_one_of
 from tilewright.tune.database import Database
 
 if TYPE_CHECKING:
@@ -32,10 +32,7 @@ def unit_factor(si_prefix: str) -> float:
     Raises:
         ArgumentValueError: for a prefix that there is not.
     """
-    if si_prefix not in SI_PREFIXES:
-        raise ArgumentValueError(
-            f"si_prefix is one of {', '.join(map(repr, SI_PREFIXES))}, got {si_prefix!r}"
-        )
+    require_one_of("si_prefix", si_prefix, SI_PREFIXES)
     return SI_PREFIXES[si_prefix]
 
 

@@ -178,7 +178,7 @@ def _outcome(costs: Any, number: Any) -> tuple[tuple[Any, ...], int]:
         return (f"it failed: {number.name}",), number
     times = tuple(float(seconds) for seconds in costs)
     if not times or not all(0 < seconds < FAILED_SECONDS for seconds in times):
-        raise ValueError(f"{costs} are no times in seconds")
+        raise ValueError(f"{costs} are not times in seconds")
     return times, number
 
 

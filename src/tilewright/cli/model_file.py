@@ -31,7 +31,7 @@ def load_model(path: Path, shapes: dict[str, list[int | str]] | None = None) -> 
         UnsupportedOperatorError: if there are operators without a counterpart.
     """
     if path.suffix not in SOURCES:
-        raise ArgumentValueError(f"{path} is no model: the suffix is .onnx or .pt2")
+        raise ArgumentValueError(f"{path} is not a model: the suffix is .onnx or .pt2")
     if not path.is_file():
         raise ArgumentValueError(f"there is no file {path}")
     package = SOURCES[path.suffix]
@@ -55,7 +55,9 @@ def _of_torch(path: Path, shapes: dict[str, list[int | str]] | None) -> IRModule
     if shapes:
         raise ArgumentValueError("--shape is for files of ONNX; an exported program has its shapes")
     if not zipfile.is_zipfile(path):
-        raise ArgumentValueError(f"{path} is no exported program: torch.export.save writes them")
+        raise ArgumentValueError(
+            f"{path} is not an exported program: torch.export.save writes them"
+        )
     import torch
 
     from tilewright.relax.frontend.torch import from_exported_program
@@ -64,7 +66,7 @@ def _of_torch(path: Path, shapes: dict[str, list[int | str]] | None) -> IRModule
         program = torch.export.load(path)
     except (RuntimeError, ValueError, KeyError) as error:
         lines = str(error).splitlines() or [""]
-        raise ArgumentValueError(f"{path} is no exported program: {lines[0]}") from None
+        raise ArgumentValueError(f"{path} is not an exported program: {lines[0]}") from None
     return from_exported_program(program, unwrap_unit_return_tuple=True)
 
 
@@ -111,7 +113,7 @@ def _array(place: str) -> np.ndarray:
     try:
         return np.load(place, allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
-        reason = getattr(error, "strerror", None) or "it is no array of numpy"
+        reason = getattr(error, "strerror", None) or "it is not an array of numpy"
         raise ArgumentValueError(f"cannot read {place}: {reason}") from None
 
 

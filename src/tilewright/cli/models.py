@@ -277,7 +277,7 @@ def _sizes(texts: Sequence[str]) -> dict[str, int]:
 def _form(described: Any, sizes: dict[str, int]) -> tuple[str, str, list[int]]:
     """The kind, dtype and shape of an argument; sizes that are not given are 1."""
     if described is None:
-        raise ArgumentValueError("an input is no array: the model needs --input NAME=FILE.npy")
+        raise ArgumentValueError("an input is not an array: the model needs --input NAME=FILE.npy")
     dtype, extents = described
     return "TENSOR", dtype, [_extent(extent, sizes) for extent in extents]
 

@@ -25,8 +25,8 @@ def add_to(commands: Any) -> None:
         "tune",
         help="search for the fastest schedule of a program by measuring",
         description="Search for the fastest schedule of a program by measuring. Records and logs "
-        "go to the work directory. Run it again to go on from there: with as many trials more, or "
-        "with --up-to until there are so many in all.",
+        "go to the work directory. Run it again to go on from there: for that many more trials, or "
+        "with --up-to for that many in all.",
     )
     parser.add_argument("program", metavar=METAVAR, help="the program, see `tilewright --help`")
     parser.add_argument(

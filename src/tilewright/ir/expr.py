@@ -393,3 +393,13 @@ def is_const_int(value: object, equal_to: int | None = None) -> bool:
 def const_int_value(value: object) -> int | None:
     """The value of an integer constant; None for anything else."""
     return value.value if isinstance(value, IntImm) else None
+
+
+def constant_product(values: Iterable[object]) -> int | None:
+    """The product of integer constants; None if any of `values` is something else."""
+    product = 1
+    for value in values:
+        if not isinstance(value, IntImm):
+            return None
+        product *= value.value
+    return product

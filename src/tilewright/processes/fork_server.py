@@ -165,7 +165,7 @@ class ForkServer:
 
 
 def _path() -> list[str]:
-    """Where modules are; Python passes over what is no text, such as objects of `pathlib`."""
+    """Where modules are. Like Python, it passes over entries other than strings."""
     return [place for place in sys.path if isinstance(place, str)]
 
 

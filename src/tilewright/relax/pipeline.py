@@ -32,7 +32,7 @@ def zero() -> Pass:
             transform.PatchConv2DToMatmul(),  # of those without channels last
             transform.PointwiseConv2DToMatmul(),  # of those with channels last
             transform.WinogradConv2D(),  # of those with channels last, and constant weights
-            transform.FuseTransposeMatmul(),  # of what is no constant, and has no other use
+            transform.FuseTransposeMatmul(),  # of what is not constant and has no other use
             transform.DeadCodeElimination(),  # a user that does nothing still keeps kernels apart
             # From operators to kernels.
             transform.LegalizeOps(),  # one tensor program for each operator

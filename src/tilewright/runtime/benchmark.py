@@ -17,7 +17,7 @@ import numpy as np
 import tvm_ffi
 from tvm_ffi import core
 
-from tilewright.error import ArgumentError, ArgumentValueError, TVMError
+from tilewright.error import ArgumentError, ArgumentValueError, TVMError, require_at_least
 from tilewright.runtime.device import CPU, Device, cpu, driver_of
 from tilewright.runtime.ndarray import alias, from_dlpack
 from tilewright.runtime.packed_func import PackedFunc
@@ -159,8 +159,7 @@ class TimeEvaluator:
         ):  # fmt: skip
             if not isinstance(value, (int, np.integer)):
                 raise ArgumentError(f"time_evaluator: {name} is an integer, got {value!r}")
-            if value < least:
-                raise ArgumentValueError(f"time_evaluator: {name} is at least {least}, got {value}")
+            require_at_least(f"time_evaluator: {name}", value, least)
         self._function = function
         self._number, self._repeat, self._min_repeat_ms = number, repeat, min_repeat_ms
         self._limit_zero = limit_zero_time_iterations

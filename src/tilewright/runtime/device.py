@@ -76,7 +76,7 @@ class Device(core.Device):
 
     @property
     def device_name(self) -> str | None:
-        """The name that its maker gave it."""
+        """The name given by the manufacturer."""
         driver = self._driver()
         return None if driver is None or not self.exist else driver.name(self.device_id)
 
@@ -88,28 +88,28 @@ class Device(core.Device):
 
     @property
     def max_threads_per_block(self) -> int | None:
-        """How many threads a block can have."""
+        """Maximum number of threads of a block."""
         return self._property("MAX_THREADS")
 
     @property
     def max_thread_dimensions(self) -> tuple[int, ...] | None:
-        """How many threads a block can have along x, y and z."""
+        """Maximum number of threads of a block along x, y and z."""
         found = [self._property(f"MAX_THREADS_{axis}") for axis in "XYZ"]
         return None if None in found else tuple(found)  # type: ignore[arg-type]
 
     @property
     def warp_size(self) -> int | None:
-        """How many threads run in step; 1 where it is not known."""
+        """Number of threads that run in lockstep; 1 if unknown."""
         return self._property("WARP_SIZE")
 
     @property
     def max_shared_memory_per_block(self) -> int | None:
-        """Bytes of shared memory that a block can have."""
+        """Maximum number of bytes of shared memory of a block."""
         return self._property("SHARED_MEMORY")
 
     @property
     def multi_processor_count(self) -> int | None:
-        """Number of parts that each run blocks."""
+        """Number of multiprocessors, each of which runs blocks of threads."""
         return self._property("MULTIPROCESSORS")
 
     @property
@@ -119,7 +119,7 @@ class Device(core.Device):
 
     @property
     def l2_cache_size_bytes(self) -> int | None:
-        """Bytes of the cache that all of the device shares."""
+        """Bytes of the cache that the whole device shares."""
         return self._property("L2_CACHE")
 
     @property
@@ -131,18 +131,19 @@ class Device(core.Device):
 
     @property
     def available_global_memory(self) -> int | None:
-        """Bytes of memory that are free; of an OpenCL device, those that this process lacks."""
+        """Bytes of memory that are free; on an OpenCL device, those that this process has not
+        allocated."""
         if self.device_type == CPU:
             return self._memory("SC_AVPHYS_PAGES")
         return self._property("FREE_MEMORY")
 
     @property
     def memory_in_use(self) -> int | None:
-        """Bytes of memory of the device that arrays and kernels of this process have."""
+        """Bytes of device memory that arrays and kernels of this process use."""
         return self._property("MEMORY_IN_USE")
 
     def empty_pool(self) -> None:
-        """Give memory that arrays had, and that is kept for later ones, back to the system."""
+        """Return the memory that is kept for later arrays to the system."""
         if self.device_type != CPU:
             driver_of(self, "empty_pool").empty_pool(self.device_id)
 
@@ -173,13 +174,13 @@ class Device(core.Device):
     # --- streams ------------------------------------------------------------------------------
 
     def sync(self, stream: int | None = None) -> None:
-        """Wait until all work that was given to the device is done; the CPU has none pending.
+        """Wait until all work submitted to the device is done; the CPU never has any pending.
 
         Args:
             stream: one that `create_raw_stream` made, to wait for its work alone.
 
         Raises:
-            DeviceError: if the device does not exist, or work that it was given failed.
+            DeviceError: if the device does not exist, or if submitted work failed.
         """
         if self.device_type != CPU:
             driver_of(self, "sync").synchronize(self.device_id, stream or 0)
@@ -187,8 +188,8 @@ class Device(core.Device):
     def create_raw_stream(self) -> int:
         """A new stream, the address of a ``CUstream`` or ``cl_command_queue``.
 
-        Work of different streams is done in any order. `set_raw_stream`, or
-        ``tvm_ffi.use_raw_stream(device, stream)`` as a context, lets work go to it.
+        Work of different streams is done in any order. `set_raw_stream`, or the context
+        ``tvm_ffi.use_raw_stream(device, stream)``, submits work to it.
 
         Raises:
             DeviceError: if the device does not exist, or has no streams.
@@ -196,22 +197,22 @@ class Device(core.Device):
         return self._streams("create_raw_stream").create_stream(self.device_id)
 
     def free_raw_stream(self, stream: int) -> None:
-        """Give a stream of `create_raw_stream` back, when its work is done."""
+        """Destroy a stream of `create_raw_stream` once its work is done."""
         if self.current_raw_stream() == stream:
             self.set_raw_stream(0)
         self._streams("free_raw_stream").destroy_stream(self.device_id, stream)
 
     def set_raw_stream(self, stream: int) -> None:
-        """Let the work that this thread gives to the device go to a stream; 0 is the usual one."""
+        """Submit the work of this thread for the device to a stream; 0 is the default one."""
         self._streams("set_raw_stream")
         core._env_set_current_stream(self.device_type, self.device_id, stream)
 
     def current_raw_stream(self) -> int:
-        """The stream that work of this thread goes to."""
+        """The stream to which this thread submits its work."""
         return self._streams("current_raw_stream").stream(self.device_id)
 
     def sync_raw_streams(self, stream: int, other: int) -> None:
-        """Let later work of the stream `other` wait for what `stream` was given so far."""
+        """Let later work of the stream `other` wait for all work submitted to `stream` so far."""
         self._streams("sync_raw_streams").wait(self.device_id, other, stream)
 
     def _streams(self, purpose: str) -> DeviceDriver:

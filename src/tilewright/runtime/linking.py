@@ -22,7 +22,7 @@ def link_shared(
         objects: paths of the object files.
         options: more options for the compiler driver.
         cc: the compiler driver; by default ``$CC``, ``cc``, ``gcc`` or ``clang``, whichever is
-            there, and without one lld from the ``ziglang`` package.
+            found first, or else lld from the ``ziglang`` package.
 
     Raises:
         ExportError: if there is no linker, or it fails.

@@ -174,11 +174,11 @@ class Module:
             dev: the device on which it runs.
             number: runs per repetition.
             repeat: repetitions; each gives one of the `results`.
-            min_repeat_ms: raise `number` until a repetition takes so long.
+            min_repeat_ms: raise `number` until a repetition takes this long.
             limit_zero_time_iterations: how often to raise `number` while the clock shows nothing.
             cooldown_interval_ms: pause after every `repeats_to_cooldown` repetitions.
             repeats_to_cooldown: see there.
-            cache_flush_bytes: write so much other memory before each repetition.
+            cache_flush_bytes: bytes of other memory to write before each repetition.
             f_preproc: a registered function to call with the arguments before each repetition.
 
         Returns:

@@ -334,7 +334,7 @@ def empty(
         mem_scope: memory of the device; only ``"global"`` exists on the CPU.
 
     Raises:
-        AllocationError: if there is not so much memory.
+        AllocationError: if there is not enough memory.
         ShapeError: for a negative extent.
         DTypeError: for an unknown dtype, or one without a representation in memory.
         DeviceError: if the device does not exist.

@@ -132,7 +132,7 @@ def remove_global_func(name: str) -> None:
 def registered_callable(name: str) -> Callable[..., Any] | None:
     """The Python callable registered under `name`, to be called with any Python values.
 
-    None if there is no function of that name, or it is not from Python.
+    None if there is no function of that name, or if it is not a Python function.
     """
     current = _find(name)
     if current is None or name not in _callables:

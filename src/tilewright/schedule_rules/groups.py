@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
-from tilewright.ir.structural import structural_equal
+from tilewright.ir.expr import Expr, Var, is_const_int
 from tilewright.schedule_rules.accesses import BlockAccesses, accesses_of
 from tilewright.schedule_rules.decisions import choose, powers_of_two
 from tilewright.schedule_rules.inline import is_long
 from tilewright.schedule_rules.nest import block_of, is_complete
 from tilewright.schedule_rules.operands import Contraction, find_contraction
+from tilewright.tir.analysis.expressions import same_extent
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
 from tilewright.tir.transform.machine import Machine
 
@@ -273,9 +273,4 @@ def _leading(accesses: BlockAccesses) -> int:
 def _same_domain(one: BlockAccesses, var: Var, other: BlockAccesses, its: Var) -> bool:
     first = next(item.dom for item in one.block.iter_vars if item.var is var)
     second = next(item.dom for item in other.block.iter_vars if item.var is its)
-    if first is None or second is None:
-        return False
-    a, b = first.extent, second.extent
-    if isinstance(a, IntImm) and isinstance(b, IntImm):
-        return a.value == b.value
-    return structural_equal(a, b)
+    return first is not None and second is not None and same_extent(first.extent, second.extent)

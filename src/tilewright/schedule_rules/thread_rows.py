@@ -9,13 +9,12 @@ the rows of the block share the reduction.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Final
 
-from tilewright.ir.expr import Expr, const_int_value
+from tilewright.ir.expr import Expr, const_int_value, constant_product
 from tilewright.schedule_rules.nest import (
     DoesNotFitError,
     Nest,
@@ -208,11 +207,10 @@ def _keep_in_shared_memory(sch: Schedule, block: BlockRV, row: LoopRV, room: int
     """
     loops = loops_inside(sch, block, row)
     along = _reduction_loops(sch, block, loops)
-    extents = [const_int_value(sch.get(loop).extent) for loop in loops if loop not in along]
+    count = constant_product(sch.get(loop).extent for loop in loops if loop not in along)
     buffers = [region.buffer for region in block_of(sch, block).writes]
-    if None in extents:
+    if count is None:
         return 0
-    count = math.prod(extent for extent in extents if extent is not None)
     sizes = [count * buffer.dtype.itemsize for buffer in buffers]
     if sum(sizes) > room:
         return 0

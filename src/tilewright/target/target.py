@@ -280,7 +280,7 @@ class Target:
 
     @functools.cached_property
     def num_cores(self) -> int:
-        """Threads that a parallel loop uses at the most."""
+        """Maximum number of threads of a parallel loop."""
         return self.attrs.get("num-cores") or core_count()
 
     @functools.cached_property

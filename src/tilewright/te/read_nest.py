@@ -97,7 +97,7 @@ class Nest:
         if self._loops or len(self._blocks) > 1:
             raise ReadError("it has no iterators, but is not alone")
         if block.match_buffers or block.annotations:
-            raise ReadError("it is no plain block around the statement of a te.extern")
+            raise ReadError("it is not a plain block around the statement of a te.extern")
         read = dict.fromkeys(region.buffer for region in block.reads)
         inputs = [buffer for buffer in read if buffer not in self.written]
         body = block.body

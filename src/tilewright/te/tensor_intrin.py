@@ -50,7 +50,7 @@ class TensorIntrin:
             override: whether it may replace another one of that name.
 
         Raises:
-            ArgumentError: for something else than a name and an intrinsic.
+            ArgumentError: unless a name and an intrinsic are given.
             ArgumentValueError: for a name that is taken.
         """
         if not isinstance(name, str) or not isinstance(intrin, TensorIntrin):

@@ -26,6 +26,7 @@ from typing import Final
 
 from tilewright.ir.dtype import DType
 from tilewright.script import tir as T
+from tilewright.tensor_intrin.descriptions import copy, zeros
 from tilewright.tensor_intrin.dot_product import DTYPES
 from tilewright.tir.tensor_intrin import TensorIntrin
 from tilewright.tir.tile_registers import MOST_ROWS, ROW_BYTES, TILE_SCOPE, mark
@@ -56,17 +57,6 @@ def zero(rows: int, columns: int, dtype: str) -> TensorIntrin:
     """A block of zeros."""
 
     @T.prim_func
-    def desc(c: T.handle):
-        C = T.match_buffer(c, (rows, columns), dtype, offset_factor=1, scope=TILE_SCOPE)
-        with T.block("root"):
-            T.reads()
-            T.writes(C[0:rows, 0:columns])
-            for i, j in T.grid(rows, columns):
-                with T.block("zero"):
-                    vi, vj = T.axis.remap("SS", [i, j])
-                    C[vi, vj] = T.cast(0, dtype)
-
-    @T.prim_func
     def impl(c: T.handle):
         C = T.match_buffer(c, (rows, columns), dtype, offset_factor=1, scope=TILE_SCOPE)
         with T.block("root"):
@@ -76,7 +66,7 @@ def zero(rows: int, columns: int, dtype: str) -> TensorIntrin:
                 for i, j in T.grid(rows, columns):
                     C[i, j] = T.cast(0, dtype)
 
-    return TensorIntrin(desc, impl)
+    return TensorIntrin(zeros(rows, columns, dtype, TILE_SCOPE), impl)
 
 
 def multiply(rows: int, columns: int, steps: int, a: str, b: str, c: str) -> TensorIntrin:
@@ -119,18 +109,6 @@ def store(rows: int, columns: int, dtype: str) -> TensorIntrin:
     """A block of results, into memory."""
 
     @T.prim_func
-    def desc(c: T.handle, d: T.handle):
-        C = T.match_buffer(c, (rows, columns), dtype, offset_factor=1, scope=TILE_SCOPE)
-        D = T.match_buffer(d, (rows, columns), dtype, offset_factor=1)
-        with T.block("root"):
-            T.reads(C[0:rows, 0:columns])
-            T.writes(D[0:rows, 0:columns])
-            for i, j in T.grid(rows, columns):
-                with T.block("store"):
-                    vi, vj = T.axis.remap("SS", [i, j])
-                    D[vi, vj] = C[vi, vj]
-
-    @T.prim_func
     def impl(c: T.handle, d: T.handle):
         C = T.match_buffer(c, (rows, columns), dtype, offset_factor=1, scope=TILE_SCOPE)
         D = T.match_buffer(d, (rows, columns), dtype, offset_factor=1)
@@ -141,4 +119,4 @@ def store(rows: int, columns: int, dtype: str) -> TensorIntrin:
                 for i, j in T.grid(rows, columns):
                     D[i, j] = C[i, j]
 
-    return TensorIntrin(desc, impl)
+    return TensorIntrin(copy(rows, columns, dtype, TILE_SCOPE, "global"), impl)

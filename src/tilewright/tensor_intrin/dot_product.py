@@ -32,6 +32,7 @@ from typing import Any, Final
 
 from tilewright.ir.expr import Expr
 from tilewright.script import tir as T
+from tilewright.tensor_intrin.descriptions import product
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.op import dp2a, dp4a, dp4a_narrow, mmla
 from tilewright.tir.tensor_intrin import TensorIntrin
@@ -65,10 +66,9 @@ def dot_product_named(name: str) -> TensorIntrin | None:
     )
     if matrices is not None:
         size, *kinds = (part for part in matrices.groups() if part is not None)
-        dtypes = [DTYPES[kind] for kind in kinds]
-        return TensorIntrin(
-            matrix_product_desc(int(size), *dtypes), matrix_product_impl(int(size), *dtypes)
-        )
+        a, b, c = (DTYPES[kind] for kind in kinds)
+        desc = product((2, 2, int(size)), (a, b, c), transposed=True)
+        return TensorIntrin(desc, matrix_product_impl(int(size), a, b, c))
     parts = re.fullmatch(
         r"dot_(4|8|16)x(?:(4)_(?:([iu]8)([iu]8)(i32)|(u8)(i7)(i32)|(i7)(u8)(i32)|(u8)(u8)(u32))|"
         r"(2)_(?:(i16)(i16)(i32)|(bf16)(bf16)(f32)))",
@@ -127,25 +127,6 @@ def dot_product_impl(
             )
 
     return impl
-
-
-def matrix_product_desc(size: int, a: str, b: str, c: str) -> PrimFunc:
-    """What is computed: four sums of `size` products."""
-
-    @T.prim_func
-    def desc(A_handle: T.handle, B_handle: T.handle, C_handle: T.handle):
-        A = T.match_buffer(A_handle, (2, size), a, offset_factor=1)
-        B = T.match_buffer(B_handle, (2, size), b, offset_factor=1)
-        C = T.match_buffer(C_handle, (2, 2), c, offset_factor=1)
-        with T.block("root"):
-            T.reads(C[0:2, 0:2], A[0:2, 0:size], B[0:2, 0:size])
-            T.writes(C[0:2, 0:2])
-            for i, j, k in T.grid(2, 2, size):
-                with T.block("update"):
-                    vi, vj, vk = T.axis.remap("SSR", [i, j, k])
-                    C[vi, vj] = C[vi, vj] + T.cast(A[vi, vk], c) * T.cast(B[vj, vk], c)
-
-    return desc
 
 
 def matrix_product_impl(size: int, a: str, b: str, c: str) -> PrimFunc:

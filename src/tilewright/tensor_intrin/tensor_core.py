@@ -31,6 +31,7 @@ from typing import Final, NamedTuple
 
 from tilewright.ir.dtype import DType
 from tilewright.script import tir as T
+from tilewright.tensor_intrin.descriptions import copy, product, zeros
 from tilewright.tir.tensor_intrin import TensorIntrin
 
 DTYPES: Final = {
@@ -166,17 +167,6 @@ def fill(unit: Unit, dtype: str) -> TensorIntrin:
     m, n, k, scope = unit.m, unit.n, unit.k, unit.scope("c")
 
     @T.prim_func
-    def desc(c: T.handle):
-        C = T.match_buffer(c, (m, n), dtype, offset_factor=1, scope=scope)
-        with T.block("root"):
-            T.reads()
-            T.writes(C[0:m, 0:n])
-            for i, j in T.grid(m, n):
-                with T.block("fill"):
-                    vi, vj = T.axis.remap("SS", [i, j])
-                    C[vi, vj] = T.cast(0, dtype)
-
-    @T.prim_func
     def impl(c: T.handle):
         s1, s0 = T.int32(), T.int32()
         C = T.match_buffer(c, (m, n), dtype, strides=[s1, s0], offset_factor=1, scope=scope)
@@ -187,7 +177,7 @@ def fill(unit: Unit, dtype: str) -> TensorIntrin:
                 T.tvm_fill_fragment(C.data, m, n, k, C.elem_offset // (m * n), T.cast(0, dtype))
             )
 
-    return TensorIntrin(desc, impl)
+    return TensorIntrin(zeros(m, n, dtype, scope), impl)
 
 
 def load(unit: Unit, dtype: str, role: str, trans: bool, memory: str) -> TensorIntrin:
@@ -197,18 +187,6 @@ def load(unit: Unit, dtype: str, role: str, trans: bool, memory: str) -> TensorI
     if trans:
         rows, columns = columns, rows
     layout = "col_major" if trans else "row_major"
-
-    @T.prim_func
-    def desc(a: T.handle, f: T.handle):
-        A = T.match_buffer(a, (rows, columns), dtype, offset_factor=1, scope=memory)
-        F = T.match_buffer(f, (rows, columns), dtype, offset_factor=1, scope=scope)
-        with T.block("root"):
-            T.reads(A[0:rows, 0:columns])
-            T.writes(F[0:rows, 0:columns])
-            for i, j in T.grid(rows, columns):
-                with T.block("load"):
-                    vi, vj = T.axis.remap("SS", [i, j])
-                    F[vi, vj] = A[vi, vj]
 
     @T.prim_func
     def impl(a: T.handle, f: T.handle):
@@ -229,7 +207,7 @@ def load(unit: Unit, dtype: str, role: str, trans: bool, memory: str) -> TensorI
                 )
             )  # fmt: skip
 
-    return TensorIntrin(desc, impl)
+    return TensorIntrin(copy(rows, columns, dtype, memory, scope), impl)
 
 
 def multiply(unit: Unit, operand: str, result: str, trans: bool) -> TensorIntrin:
@@ -237,26 +215,6 @@ def multiply(unit: Unit, operand: str, result: str, trans: bool) -> TensorIntrin
     m, n, k = unit.m, unit.n, unit.k
     rows, columns = (n, k) if trans else (k, n)
     a_scope, b_scope, c_scope = (unit.scope(role) for role in "abc")
-
-    @T.prim_func
-    def desc(a: T.handle, b: T.handle, c: T.handle):
-        A = T.match_buffer(a, (m, k), operand, offset_factor=1, scope=a_scope)
-        B = T.match_buffer(b, (rows, columns), operand, offset_factor=1, scope=b_scope)
-        C = T.match_buffer(c, (m, n), result, offset_factor=1, scope=c_scope)
-        with T.block("root"):
-            T.reads(C[0:m, 0:n], A[0:m, 0:k], B[0:rows, 0:columns])
-            T.writes(C[0:m, 0:n])
-            for i, j, p in T.grid(m, n, k):
-                with T.block("update"):
-                    vi, vj, vk = T.axis.remap("SSR", [i, j, p])
-                    if trans:
-                        C[vi, vj] = C[vi, vj] + T.cast(A[vi, vk], result) * T.cast(
-                            B[vj, vk], result
-                        )
-                    else:
-                        C[vi, vj] = C[vi, vj] + T.cast(A[vi, vk], result) * T.cast(
-                            B[vk, vj], result
-                        )
 
     @T.prim_func
     def impl(a: T.handle, b: T.handle, c: T.handle):
@@ -278,24 +236,15 @@ def multiply(unit: Unit, operand: str, result: str, trans: bool) -> TensorIntrin
                 )
             )  # fmt: skip
 
+    desc = product(
+        (m, n, k), (operand, operand, result), (a_scope, b_scope, c_scope), transposed=trans
+    )
     return TensorIntrin(desc, impl)
 
 
 def store(unit: Unit, dtype: str, memory: str) -> TensorIntrin:
     """A tile of results, into memory."""
     m, n, k, scope, factor = unit.m, unit.n, unit.k, unit.scope("c"), _factor(dtype)
-
-    @T.prim_func
-    def desc(f: T.handle, c: T.handle):
-        F = T.match_buffer(f, (m, n), dtype, offset_factor=1, scope=scope)
-        C = T.match_buffer(c, (m, n), dtype, offset_factor=1, scope=memory)
-        with T.block("root"):
-            T.reads(F[0:m, 0:n])
-            T.writes(C[0:m, 0:n])
-            for i, j in T.grid(m, n):
-                with T.block("store"):
-                    vi, vj = T.axis.remap("SS", [i, j])
-                    C[vi, vj] = F[vi, vj]
 
     @T.prim_func
     def impl(f: T.handle, c: T.handle):
@@ -311,4 +260,4 @@ def store(unit: Unit, dtype: str, memory: str) -> TensorIntrin:
                 )
             )
 
-    return TensorIntrin(desc, impl)
+    return TensorIntrin(copy(m, n, dtype, scope, memory), impl)

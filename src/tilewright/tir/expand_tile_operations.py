@@ -48,7 +48,7 @@ def expand_tile_operations(func: PrimFunc, mark: bool = False) -> PrimFunc:
         mark: whether a warp is to execute the loops together.
 
     Raises:
-        LoweringError: for an operation on what is no tile of a buffer.
+        LoweringError: for an operation on anything but a tile of a buffer.
     """
     finder = _Fragments(func)
     if not finder.found:
@@ -129,7 +129,7 @@ class _Fragments:
 
 
 def operator_of(call: Expr) -> str:
-    """The name of the operator that is called; empty for what is no call of one."""
+    """The name of the operator that is called; empty for anything but a call of one."""
     return getattr(getattr(call, "op", None), "name", "")
 
 
@@ -201,7 +201,7 @@ class _Expansion(BufferRewriter):
         name = "load" if loads else "store"
         operation = self._operation(name, call, fragment, layout_of(call))
         if not loads and operation.role != "c":
-            raise LoweringError(f"{_name(call)}: {fragment.name} is no accumulator")
+            raise LoweringError(f"{_name(call)}: {fragment.name} is not an accumulator")
         # Operands are kept as they lie in memory; a result is always kept by rows.
         extents = operation.extents(operation.role, operation.layouts[0])
         is_turned = operation.role == "c" and operation.layouts[0] == "col"
@@ -262,7 +262,7 @@ class _Expansion(BufferRewriter):
         kind = fragment_of(buffer.scope())
         if kind is None:
             raise LoweringError(
-                f"{_name(call)}: {buffer.name} is in {buffer.scope()} memory, which is no fragment"
+                f"{_name(call)}: {buffer.name} is in {buffer.scope()} memory: not a fragment"
             )
         return kind
 

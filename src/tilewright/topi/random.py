@@ -38,7 +38,7 @@ def random_words(seed: Tensor, count: Any, stream: int = 0) -> Tensor:
         stream: numbers of different streams are independent, below ``2**32``.
 
     Raises:
-        DTypeError: if the seed is no integer.
+        DTypeError: if the seed is not an integer.
     """
     if not seed.dtype.is_int:
         raise DTypeError(f"random_words: the seed is an integer, got {seed.dtype!s}")

@@ -73,7 +73,7 @@ class MeasureCallback:
 
 
 def default_callbacks() -> list[MeasureCallback]:
-    """What happens after each batch if nothing else is asked for."""
+    """The default callbacks."""
     return [AddToDatabase(), RemoveBuildArtifact(), UpdateCostModel()]
 
 
@@ -125,8 +125,8 @@ def add_to_database(
 ) -> None:
     """Add results of candidates of a task, in place of earlier ones if `supersede` is set.
 
-    Where they cannot be written (on a full disk), the database keeps them in memory, and tuning
-    goes on.
+    If they cannot be written (on a full disk), the database keeps them in memory, and tuning
+    continues.
     """
     try:
         workload = database.commit_workload(task.mod)
@@ -171,7 +171,7 @@ class RemoveBuildArtifact(MeasureCallback):
 
 
 def remove_artifacts(builder_results: Iterable[BuilderResult]) -> None:
-    """Delete the files of builds, as far as there are any."""
+    """Delete the files of builds, if there are any."""
     for result in builder_results:
         if result.artifact_path is not None:
             remove(Path(result.artifact_path))

@@ -44,8 +44,8 @@ class ArgInfo:
         """The arguments of a function, in the order of its parameters.
 
         Raises:
-            ArgumentValueError: if a parameter is not a buffer of constant shape, so that there is
-                no telling what to measure it with.
+            ArgumentValueError: if a parameter is not a buffer of constant shape, so that it is not
+                known what to measure it with.
         """
         name = func.global_symbol or "main"
         found: list[ArgInfo] = []

@@ -30,7 +30,7 @@ SCHEDULED_KINDS: Final = ("llvm", "c", *KERNEL_KINDS)
 
 
 class TuneContext:
-    """A program to tune, what for, and how.
+    """A program to tune, its target, and how it is tuned.
 
     Args:
         mod: the program: a module, or a function. A single function is called ``main`` in `mod`.
@@ -81,7 +81,7 @@ class TuneContext:
         self.initialize()
 
     def initialize(self) -> None:
-        """Let the parts take what they need of the task."""
+        """Give the task to its parts."""
         if self.space_generator is not None:
             self.space_generator.initialize_with_tune_context(self)
         if self.search_strategy is not None:
@@ -89,7 +89,7 @@ class TuneContext:
 
     @functools.cached_property
     def default_schedule(self) -> Schedule | None:
-        """What the program gets if it is not tuned; None for targets that have no such schedule."""
+        """The default schedule of the program; None for targets that have none."""
         if self.mod is None or self.target is None or self.target.kind.name not in SCHEDULED_KINDS:
             return None
         try:
@@ -148,7 +148,7 @@ class TuneContext:
         self._strategy.notify_runner_results(measure_candidates, results)
 
     def clone(self) -> TuneContext:
-        """A task like this one, with parts of its own."""
+        """A copy of the task, with its own copies of the parts."""
         generator, strategy = self.space_generator, self.search_strategy
         return TuneContext(
             self.mod,

@@ -1,4 +1,4 @@
-"""`tune_tasks`: the one way in which all front doors tune."""
+"""`tune_tasks`, on which all front doors for tuning are built."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ def tune_tasks(
 ) -> Database:
     """Search for the fastest schedules of programs by measuring.
 
-    Ctrl-C ends the search early: what was measured so far is in the database, which is returned
-    as ever, and nothing is recorded of candidates that were not finished. `KeyboardInterrupt` is
-    raised if nothing was measured at all, now or in an earlier run in the same database, and at
-    once when Ctrl-C is pressed again.
+    Ctrl-C ends the search early: what was measured so far is in the database, which is returned as
+    usual; nothing is recorded about unfinished candidates. `KeyboardInterrupt` is raised if nothing
+    was measured at all, now or in an earlier run in the same database, and at once when Ctrl-C is
+    pressed again.
 
     Where there is no device for a target of kind ``cuda``, candidates are compiled for the
     architecture of the target, and an analytical model ranks them. The progress, the records and
     the report say that these times are estimates.
 
-    Candidates that the database has already, from a run before in the same `work_dir`, are not
-    measured again; the search goes on from them.
+    Candidates that are already in the database, from an earlier run in the same `work_dir`, are not
+    measured again; the search continues from them.
 
     Args:
         tasks: the programs, their targets, and how they are searched.
@@ -72,37 +72,24 @@ def run_tasks(
 ) -> Database:
     """See `tune_tasks`."""
     tasks = list(tasks)
-    builder, runner = options.builder or "local", options.runner or "local"
     for task in tasks:
         if not isinstance(task, TuneContext):
             raise ArgumentError(f"tune_tasks: a task is a TuneContext, got {task!r}")
-        if runner == "local":
+        if options.runner in (None, "local"):
             require_measurable(task.target)
     report_path = options.report_path(work_dir)
     database = options.made_database(work_dir)
     callbacks = MeasureCallback.create(
         "default" if options.measure_callbacks is None else options.measure_callbacks
     )
-    seed = {"seed": tasks[0].rand_state} if tasks else {}
-    cost_model, scheduler = options.cost_model, options.task_scheduler
-    if isinstance(cost_model, str):
-        cost_model = CostModel.create(cost_model, **(seed if cost_model == "random" else {}))
-    scheduler = TaskScheduler.create(scheduler, **(seed if scheduler == "gradient" else {}))
+    scheduler, cost_model = _guides(options, tasks)
+    progress = [progress_observer()] if options.progress else []
     with Interrupts() as interrupts:
         with ExitStack() as stack:
             loggers = stack.enter_context(log_files(work_dir, [task.task_name for task in tasks]))
             for task, logger in zip(tasks, loggers, strict=True):
                 task.logger = logger
-            if isinstance(builder, str):
-                # How many processes this machine is to have says nothing about others.
-                count = tasks[0].num_threads if tasks else 1
-                options_here = {"max_workers": count} if builder == "local" else {}
-                builder = Builder.create(builder, **options_here)
-                stack.callback(builder.close)
-            if isinstance(runner, str):
-                runner = Runner.create(runner)
-                stack.callback(runner.close)
-            _log_workers(builder, runner)
+            builder, runner = _workers(options, tasks, stack)
             profiler = stack.enter_context(Profiler())
             scheduler.tune(
                 tasks,
@@ -117,11 +104,7 @@ def run_tasks(
                 cost_model,
                 max_seconds=options.max_seconds,
                 patience=options.patience,
-                observers=[
-                    LogObserver(),
-                    *([progress_observer()] if options.progress else []),
-                    *options.observers,
-                ],
+                observers=[LogObserver(), *progress, *options.observers],
             )
             stack.enter_context(interrupts.deferral(raises=False))  # it ends with the processes
             TUNER.debug("Time by phase:\n%s", profiler.table())
@@ -131,6 +114,38 @@ def run_tasks(
             interrupts.settle()
             TUNER.warning("interrupted: there is no report of this run")
     return database
+
+
+def _guides(
+    options: TuneOptions, tasks: Sequence[TuneContext]
+) -> tuple[TaskScheduler, CostModel | None]:
+    """What chooses among tasks, and among the candidates of a task."""
+    seed = {"seed": tasks[0].rand_state} if tasks else {}
+    scheduler, cost_model = options.task_scheduler, options.cost_model
+    if isinstance(cost_model, str):
+        cost_model = CostModel.create(cost_model, **(seed if cost_model == "random" else {}))
+    scheduler = TaskScheduler.create(scheduler, **(seed if scheduler == "gradient" else {}))
+    return scheduler, cost_model
+
+
+def _workers(
+    options: TuneOptions, tasks: Sequence[TuneContext], stack: ExitStack
+) -> tuple[Builder, Runner]:
+    """What builds and runs candidates; `stack` closes those that are made here."""
+    builder, runner = options.builder or "local", options.runner or "local"
+    if isinstance(builder, str):
+        # How many processes this machine is to have says nothing about others.
+        count = tasks[0].num_threads if tasks else 1
+        builder = Builder.create(builder, **({"max_workers": count} if builder == "local" else {}))
+        stack.callback(builder.close)
+    if isinstance(runner, str):
+        runner = Runner.create(runner)
+        stack.callback(runner.close)
+    for part in (builder, runner):
+        workers = getattr(part, "max_workers", None)
+        if workers is not None:
+            TUNER.info("%s: max_workers = %d", type(part).__name__, workers)
+    return builder, runner
 
 
 def _write_summaries(
@@ -184,10 +199,3 @@ def require_measurable(target: Target | None) -> None:
             f"tuning: code for {target.triple!r} does not run on this machine; give a "
             "`runner` that runs it where it does"
         )
-
-
-def _log_workers(*parts: Builder | Runner) -> None:
-    for part in parts:
-        workers = getattr(part, "max_workers", None)
-        if workers is not None:
-            TUNER.info("%s: max_workers = %d", type(part).__name__, workers)

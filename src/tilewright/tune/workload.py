@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from tilewright.error import ArgumentError, ArgumentValueError, RecordError
+from tilewright.error import ArgumentError, RecordError, require_one_of
 from tilewright.ir.expr import IntImm
 from tilewright.ir.module import BaseFunc, IRModule
 from tilewright.ir.rewrite import Rewriter, walk
@@ -102,8 +102,7 @@ class ModuleEquality:
         """The relation of that name, such as ``"structural"``."""
         if isinstance(name, ModuleEquality):
             return name
-        if name not in _KINDS:
-            raise ArgumentValueError(f"module_equality is one of {[*_KINDS]}, got {name!r}")
+        require_one_of("module_equality", name, _KINDS)
         return _KINDS[name]()
 
 

@@ -327,7 +327,7 @@ class TestMixedPrecision:
     def test_products_in_half_precision(self):
         after = check(ToMixedPrecision("float16"), self.network(), values(3, 4), rtol=1e-2)
         assert names_of(after["main"]).count("astype") == 6
-        with pytest.raises(ArgumentValueError, match="out_dtype is float32 or float16"):
+        with pytest.raises(ArgumentValueError, match="out_dtype is 'float32' or 'float16'"):
             ToMixedPrecision("int8")
         with pytest.raises(ArgumentValueError, match="compute_dtype is"):
             ToMixedPrecision("float32", "float64")

@@ -88,7 +88,7 @@ def test_small_matrices_and_incomplete_groups_stay(shape):
 
 
 def test_wrong_arguments():
-    with pytest.raises(ArgumentValueError, match="bits is 8 or 4, got 3"):
+    with pytest.raises(ArgumentValueError, match="bits is 4 or 8, got 3"):
         QuantizeWeights(bits=3)
     with pytest.raises(ArgumentValueError, match="positive even number, got 7"):
         QuantizeWeights(group_size=7)

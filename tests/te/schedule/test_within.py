@@ -272,7 +272,7 @@ def test_a_trace_of_blocks_is_a_continuation_altogether(tensors, program):
 def test_traces_that_no_schedule_of_tensors_makes(program, tensors, applied):
     (*_, last) = applied.trace.insts
     undecided = Trace(applied.trace.insts, {})
-    with pytest.raises(TEScheduleError, match="None is no decision of sample_perfect_tile"):
+    with pytest.raises(TEScheduleError, match="None is not a decision of sample_perfect_tile"):
         te.Schedule.from_trace(undecided, tensors)
     blocks = tir.Schedule(program)
     blocks.annotate(blocks.get_block("C"), "x", 1)

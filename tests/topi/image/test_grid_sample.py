@@ -86,7 +86,7 @@ def test_places_that_no_integer_can_be():
 
 def test_what_is_refused():
     images, grid = te.placeholder((1, 1, 2, 2)), te.placeholder((1, 2, 2, 2))
-    with pytest.raises(ArgumentValueError, match="`method` is one of nearest, bilinear, bicubic"):
+    with pytest.raises(ArgumentValueError, match="`method` is 'nearest', 'bilinear' or 'bicubic'"):
         topi.image.grid_sample(images, grid, "cubic")
     volumes = te.placeholder((1, 1, 2, 2, 2)), te.placeholder((1, 3, 2, 2, 2))
     with pytest.raises(ArgumentValueError, match="'bicubic' is for images"):

@@ -140,7 +140,7 @@ def test_global_pool():
 
 def test_mistakes_are_named():
     A = te.placeholder((1, 1, 4, 4), name="A")
-    with pytest.raises(ArgumentValueError, match='"max" or "avg"'):
+    with pytest.raises(ArgumentValueError, match="'max' or 'avg'"):
         topi.nn.pool2d(A, 2, 2, 1, 0, "min")
     with pytest.raises(ArgumentValueError, match="`padding` 2 is not less than a window"):
         topi.nn.pool2d(A, 2, 2, 1, 2, "max")

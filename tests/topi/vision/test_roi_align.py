@@ -76,7 +76,7 @@ def test_mistakes_are_named():
     X, R = te.placeholder((1, 2, 4, 4)), te.placeholder((3, 5))
     with pytest.raises(ArgumentValueError, match="`sample_ratio`"):
         topi.vision.roi_align_nchw(X, R, 2, 1.0, "avg", -1)
-    with pytest.raises(ArgumentValueError, match='`mode` is "avg" or "max"'):
+    with pytest.raises(ArgumentValueError, match="`mode` is 'avg' or 'max'"):
         topi.vision.roi_align_nchw(X, R, 2, 1.0, "min")
     with pytest.raises(ShapeError, match="the numbers of a box, and 5: 4 and 5 differ"):
         topi.vision.roi_align_nchw(X, te.placeholder((3, 4)), 2, 1.0)

@@ -163,7 +163,7 @@ def test_without_a_main_block_the_whole_module_decides():
 
 
 def test_an_unknown_relation():
-    with pytest.raises(ArgumentValueError, match="module_equality is one of"):
+    with pytest.raises(ArgumentValueError, match="module_equality is 'structural', "):
         MemoryDatabase("similar")
 
 

@@ -427,7 +427,7 @@ def test_a_scheduler_that_chooses_a_task_that_runs(tune):
 
 
 def test_wrong_arguments(tune):
-    with pytest.raises(ArgumentValueError, match="max_trials_global must be at least 1, got 0"):
+    with pytest.raises(ArgumentValueError, match="max_trials_global is at least 1, got 0"):
         tune([task()], trials=0)
     with pytest.raises(ArgumentError, match="max_trials_per_task is an integer"):
         tune([task()], per_task=2.5)

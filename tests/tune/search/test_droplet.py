@@ -113,5 +113,5 @@ def test_bad_arguments_are_refused():
     with pytest.raises(ArgumentError, match="start_position is a list of decisions, got 'first'"):
         DropletSearch("first")
     for start in ([[1, 8], [16, 1]], [[1, 8], [16, 1], [1, 12], 7]):
-        with pytest.raises(ArgumentValueError, match=r"is no candidate .* have \[4\] decisions"):
+        with pytest.raises(ArgumentValueError, match=r"is not a candidate .* have \[4\] decisions"):
             Tuning(DropletSearch(start), matmul, trials=8)

@@ -171,7 +171,7 @@ def _recombined_pair(
 ) -> tuple[tuple[Expr, Expr], Expr, int] | None:
     """The first two terms that a rule makes one, what it makes of them, and how many were tried.
 
-    None if there are no such terms among so many attempts.
+    None if `attempts` pairs have no such terms.
     """
     parts = [t for t in terms if t.__class__ is FloorDiv or t.__class__ is FloorMod]
     pairs = ((first, second) for second in parts if terms[second] for first in parts)

@@ -68,7 +68,7 @@ class _Proof:
         self.effort = EFFORT
 
     def holds(self, claim: Polynomial, steps: int) -> bool:
-        """Whether `claim` is at least 0, by at most so many replacements."""
+        """Whether `claim` is at least 0, by at most `steps` replacements."""
         s = self.simplifier
         if polynomial_bounds(s, claim)[0] >= 0:
             return True

@@ -119,7 +119,7 @@ class ApplyHistoryBest(DispatchContext):
         """Take in more records; those of failed candidates do not count.
 
         Raises:
-            ArgumentError: for something that is no record.
+            ArgumentError: for anything but records.
         """
         count = 0
         for measured, result in _pairs(records):

@@ -112,7 +112,7 @@ def create(task_name: str, args: Any, target: Any, target_host: Any = None) -> T
 
     Raises:
         UnknownNameError: if no template of that name is registered in this process.
-        ArgumentError: for arguments that are no data, such as a schedule.
+        ArgumentError: for arguments that are not data, such as a schedule.
         InstantiationError: if the template fails, or its knobs have no values.
     """
     if isinstance(args, Schedule):

@@ -55,7 +55,7 @@ def args_to_workload(args: Sequence[Any], task_name: str | None = None) -> Workl
         task_name: the name of the template.
 
     Raises:
-        ArgumentError: for arguments that are no data.
+        ArgumentError: for arguments that are not data.
     """
     own = serialize_args(args)
     return own if task_name is None else (task_name, *own)

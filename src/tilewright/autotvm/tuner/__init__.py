@@ -18,10 +18,10 @@ __all__ = ["DropletTuner", "GATuner", "GridSearchTuner", "RandomTuner", "Tuner",
 _MISNOMERS: Final = {
     "GA99Tuner": "the genetic tuner is autotvm.tuner.GATuner(task, pop_size=100); give "
     "measure_option to its method tune(n_trial, measure_option)",
-    "SATuner": "simulated annealing is no tuner: autotvm.tuner.XGBTuner(task) searches with a cost "
+    "SATuner": "there is no simulated annealing: autotvm.tuner.XGBTuner(task) searches with a cost "
     "model",
 }
-"""What is meant by names that texts use and that are none."""
+"""What to use in the place of names that tutorials use and that do not exist."""
 
 
 def __getattr__(name: str) -> Any:

@@ -15,7 +15,13 @@ from tilewright.autotvm.task.space import ConfigEntity
 from tilewright.autotvm.task.task import Task
 from tilewright.autotvm.template_space import TemplateSpace
 from tilewright.autotvm.tuner.batches import Batches
-from tilewright.error import ArgumentError, ArgumentValueError, TuningError, TVMError
+from tilewright.error import (
+    ArgumentError,
+    ArgumentValueError,
+    TuningError,
+    TVMError,
+    require_at_least,
+)
 from tilewright.tune.callback import default_callbacks
 from tilewright.tune.context import TuneContext
 from tilewright.tune.cost_model import CostModel
@@ -145,8 +151,7 @@ class Tuner:
                 f"{name}: n_trial is the number of configs to measure, such as "
                 f"min(1000, len(task.config_space)); got {n_trial!r}"
             )
-        if n_trial < 1:
-            raise ArgumentValueError(f"{name}: n_trial is at least 1, got {n_trial}")
+        require_at_least(f"{name}: n_trial", n_trial, 1)
         given = set(measure_option) if isinstance(measure_option, Mapping) else set()
         if not {"builder", "runner"} <= given:
             raise ArgumentError(

@@ -8,7 +8,7 @@ from typing import Any, Final
 from tilewright.autotvm.task.task import Task
 from tilewright.autotvm.tuner.knob_feature import KnobFeature
 from tilewright.autotvm.tuner.tuner import Tuner
-from tilewright.error import ArgumentError, ArgumentValueError
+from tilewright.error import ArgumentError, require_at_least, require_one_of
 from tilewright.tune.cost_model import CostModel, XGBModel
 from tilewright.tune.feature import FeatureExtractor, PerStoreFeature
 from tilewright.tune.search import (
@@ -127,12 +127,8 @@ class XGBTuner(Tuner):
             ("loss_type", loss_type, _LOSSES),
             ("optimizer", optimizer, ("sa",)),
         ):
-            if value not in known:
-                raise ArgumentValueError(
-                    f"XGBTuner: {name} is one of {', '.join(map(repr, known))}, got {value!r}"
-                )
-        if plan_size < 1:
-            raise ArgumentValueError(f"XGBTuner: plan_size is at least 1, got {plan_size}")
+            require_one_of(f"XGBTuner: {name}", value, known)
+        require_at_least("XGBTuner: plan_size", plan_size, 1)
         self.batch_size = plan_size
         self._model: dict[str, Any] = {
             "num_tuning_cores": num_threads,

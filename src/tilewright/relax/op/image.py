@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tilewright import topi
-from tilewright.error import ArgumentValueError
+from tilewright.error import ArgumentValueError, require_one_of
 from tilewright.relax.expr import Call, RelaxExpr, as_shape
 from tilewright.relax.op.rules import at_least, require_at_least, result_dtype
 from tilewright.relax.op.table import Inference, call, register
@@ -82,10 +82,7 @@ def resize2d(
         ("coordinate_transformation_mode", coordinate_transformation_mode, COORDINATES),
         ("rounding_method", rounding_method or "round", ROUNDINGS),
     ):
-        if value not in known:
-            raise ArgumentValueError(
-                f"{owner}: `{name}` is one of {', '.join(known)}, got {value!r}"
-            )
+        require_one_of(f"{owner}: `{name}`", value, known)
     attrs: dict[str, Any] = {
         "layout": layout, "method": method,
         "coordinate_transformation_mode": coordinate_transformation_mode,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tilewright import topi
-from tilewright.error import ArgumentError, ArgumentValueError
+from tilewright.error import ArgumentError, require_one_of
 from tilewright.ir.convert import const
 from tilewright.ir.dtype import INT64, DType
 from tilewright.relax.expr import Call
@@ -112,10 +112,7 @@ def topk(
         largest: whether the largest ones are wanted, not the smallest ones.
         dtype: of the places.
     """
-    if ret_type not in ("both", "values", "indices"):
-        raise ArgumentValueError(
-            f'R.topk: `ret_type` is "both", "values" or "indices", got {ret_type!r}'
-        )
+    require_one_of("R.topk: `ret_type`", ret_type, ("both", "values", "indices"))
     if not isinstance(k, int):
         raise ArgumentError(f"R.topk: `k` is an integer, got {k!r}")
     attrs = {

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Final, Literal
 
-from tilewright.error import ArgumentError, ArgumentValueError
+from tilewright.error import ArgumentError, require_one_of
 from tilewright.ir.module import IRModule
 from tilewright.ir.pass_context import PassContext
 from tilewright.relax.expr import (
@@ -202,9 +202,8 @@ class TopologicalSort(DataflowBlockPass):
         order: Literal["depth-first", "breadth-first"] = "depth-first",
         direction: Literal["from-inputs", "from-outputs"] = "from-inputs",
     ) -> None:
-        for value, choices in ((order, ORDERS), (direction, DIRECTIONS)):
-            if value not in choices:
-                raise ArgumentValueError(f"TopologicalSort: {value!r} is not one of {choices}")
+        require_one_of("TopologicalSort: order", order, ORDERS)
+        require_one_of("TopologicalSort: direction", direction, DIRECTIONS)
         self._order, self._direction = order, direction
 
     def transform_dataflowblock(

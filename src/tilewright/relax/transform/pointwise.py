@@ -82,8 +82,10 @@ class _Conversion(ConvertingMutator):
         return op.reshape(changed, result.extents)
 
     def _operand(self, value: Any, result: TensorStructInfo) -> RelaxExpr | None:
-        """An operand of an element-wise operator; None if it is no image or depends on the place
-        of a pixel."""
+        """An operand of an element-wise operator.
+
+        None if it is not an image, or depends on the position of a pixel.
+        """
         if isinstance(value, PrimValue):
             return value
         info, constant = value.struct_info, constant_of(self.builder_, value)

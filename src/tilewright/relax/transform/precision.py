@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from tilewright import topi
-from tilewright.error import ArgumentValueError
+from tilewright.error import require_one_of
 from tilewright.ir.dtype import DType
 from tilewright.ir.module import IRModule
 from tilewright.ir.op import Op
@@ -42,14 +42,8 @@ class ToMixedPrecision(ModulePass):
     """
 
     def __init__(self, out_dtype: str = "float32", compute_dtype: str = "float16") -> None:
-        if out_dtype not in ("float32", compute_dtype):
-            raise ArgumentValueError(
-                f"ToMixedPrecision: out_dtype is float32 or {compute_dtype}, got {out_dtype!r}"
-            )
-        if compute_dtype not in ("float16", "bfloat16"):
-            raise ArgumentValueError(
-                f"ToMixedPrecision: compute_dtype is float16 or bfloat16, got {compute_dtype!r}"
-            )
+        require_one_of("ToMixedPrecision: out_dtype", out_dtype, ("float32", compute_dtype))
+        require_one_of("ToMixedPrecision: compute_dtype", compute_dtype, ("float16", "bfloat16"))
         self._out, self._compute = DType(out_dtype), DType(compute_dtype)
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray as Array
 
 from tilewright import topi
-from tilewright.error import ArgumentValueError
+from tilewright.error import ArgumentValueError, require_one_of
 from tilewright.ir.module import IRModule
 from tilewright.ir.pass_context import PassContext
 from tilewright.ir.transform import ModulePass
@@ -42,8 +42,7 @@ class QuantizeWeights(ModulePass):
     """
 
     def __init__(self, bits: int = 8, group_size: int = 64) -> None:
-        if bits not in (4, 8):
-            raise ArgumentValueError(f"QuantizeWeights: bits is 8 or 4, got {bits!r}")
+        require_one_of("QuantizeWeights: bits", bits, (4, 8))
         if group_size <= 0 or group_size % 2:
             raise ArgumentValueError(
                 f"QuantizeWeights: group_size is a positive even number, got {group_size!r}"

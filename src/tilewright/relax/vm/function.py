@@ -45,7 +45,7 @@ class ObservedDescription(NamedTuple):
     Attributes:
         steps: what its steps are called, in the order of their numbers.
         inputs: the dtype and the extents of each parameter, symbolic ones as texts; None for one
-            that is no array.
+            that is not an array.
     """
 
     steps: list[str]
@@ -140,7 +140,7 @@ class GraphFunction:
         ]
 
     def _placed(self, position: int, known: Parameter, value: Any, place: Device) -> Any:
-        """An array where the native function wants it; what is no array, as it is."""
+        """An array where the native function wants it; anything else as it is."""
         if not isinstance(value, (NDArray, np.ndarray)):
             if not hasattr(value, "__dlpack__"):
                 return value

@@ -133,7 +133,7 @@ class Schedule(TracedSchedule):
 
         Args:
             outputs: the tensors (or operations) at the end of the group.
-            inputs: those at its beginning; the group has what is between.
+            inputs: those at its beginning; the group consists of everything in between.
             include_inputs: whether the inputs belong to the group.
 
         Raises:
@@ -143,7 +143,7 @@ class Schedule(TracedSchedule):
 
     @recorded(taken=lambda schedule: {"trace": schedule.continuation.traces[-1]})
     def continue_with(self, trace: Any) -> None:
-        """Go on as a `tir.Schedule`, with the steps of a trace.
+        """Continue as a `tir.Schedule`, with the steps of a trace.
 
         When the schedule is lowered, they are applied to its program, and each is proved to keep
         its meaning. If no stage has been transformed, the program is that of

@@ -216,10 +216,10 @@ class Stage(LoopPrimitives):
 
     @recorded()
     def rolling_buffer(self) -> None:
-        """Keep what the iteration before has computed, in a buffer that is used in circles.
+        """Keep what the previous iteration computed in a circular buffer.
 
-        For a stage that is computed in a serial loop, iterations of which need overlapping parts:
-        each then computes only the part that is new.
+        For a stage that is computed in a serial loop whose iterations need overlapping parts: each
+        then computes only the new part.
 
         Raises:
             TEScheduleError: if this stage is an output. Whether the parts overlap is checked when
@@ -254,9 +254,9 @@ class Stage(LoopPrimitives):
             threads: a `te.thread_axis`, or a list of them, outermost first.
 
         Raises:
-            TEScheduleError: if this is not the stage of a te.scan, or there is something else
-                than thread axes. Whether threads can go through all steps on their own is checked
-                when the schedule is lowered.
+            TEScheduleError: if this is not the stage of a te.scan, or `threads` holds anything but
+                thread axes. Whether threads can go through all steps on their own is checked when
+                the schedule is lowered.
         """
         if self.is_group or not isinstance(self.op, ScanOp):
             raise self.error("env_threads", "only a te.scan has steps that threads go through")

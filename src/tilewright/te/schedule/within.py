@@ -287,8 +287,8 @@ def _decided(inst: Instruction, decision: Any) -> dict[Var, int]:
         return dict(zip(inst.outputs, decision, strict=True))
     except (TypeError, ValueError, LookupError):
         raise TEScheduleError(
-            f"te.Schedule.from_trace: {decision!r} is no decision of {inst.kind.name}; apply the "
-            "trace to a program first, which makes all decisions"
+            f"te.Schedule.from_trace: {decision!r} is not a decision of {inst.kind.name}; apply "
+            "the trace to a program first, which makes all decisions"
         ) from None
 
 

@@ -9,7 +9,7 @@ from tilewright.arith import Analyzer
 from tilewright.arith.interval import interval_of
 from tilewright.error import ArgumentError, DiagnosticError
 from tilewright.ir.convert import const
-from tilewright.ir.expr import Expr, IntImm, Var
+from tilewright.ir.expr import Expr, IntImm, Var, constant_product
 from tilewright.ir.recursion import deep_recursion
 from tilewright.ir.rewrite import walk
 from tilewright.tir.analysis.regions import infer_block_regions
@@ -135,12 +135,8 @@ def _whole(region: BufferRegion, domains: Mapping[Var, Range]) -> Iterator[Range
 
 
 def _bytes(region: BufferRegion) -> int | None:
-    size = region.buffer.dtype.itemsize
-    for item in region.region:
-        if not isinstance(item.extent, IntImm):
-            return None
-        size *= item.extent.value
-    return size
+    elements = constant_product(item.extent for item in region.region)
+    return None if elements is None else elements * region.buffer.dtype.itemsize
 
 
 def region_text(region: BufferRegion) -> str:

@@ -45,11 +45,11 @@ def atomic_update(block: Block) -> AtomicUpdate | str:
         return "it initialises elements, too; use decompose_reduction first"
     found = match_reduction(block)
     if found is None or len(found.targets) != 1:
-        return "what it does is no sum, such as C[i] = C[i] + A[i, k]"
+        return "it does not add to an element, as in C[i] = C[i] + A[i, k]"
     (result,) = found.combiner.result
     operands = {found.combiner.lhs[0], found.combiner.rhs[0]}
     if not isinstance(result, Add) or {result.a, result.b} != operands:
-        return "what it does is no sum, such as C[i] = C[i] + A[i, k]"
+        return "it does not add to an element, as in C[i] = C[i] + A[i, k]"
     (target,), (value,) = found.targets, found.values
     if str(target.dtype) not in ATOMIC_DTYPES:
         return f"elements are {', '.join(ATOMIC_DTYPES)}, not {target.dtype}"

@@ -10,10 +10,9 @@ from tilewright.arith import IterSplit, IterSum, detect_iter_map
 from tilewright.arith.iter_form import is_one
 from tilewright.arith.linear import mentions
 from tilewright.ir.cache import LRUCache
-from tilewright.ir.convert import as_expr
 from tilewright.ir.expr import Expr, FloorDiv, FloorMod, IntImm, Let, Var, is_const_int
 from tilewright.ir.rewrite import walk
-from tilewright.tir.analysis.expressions import identical
+from tilewright.tir.analysis.expressions import identical, same_element, same_extent
 from tilewright.tir.buffer import BufferLoad, Range
 from tilewright.tir.expr import IterType
 from tilewright.tir.stmt import (
@@ -99,7 +98,7 @@ class _Examination:
             first = written.setdefault(store.buffer.data, store)
             if first is store:
                 self._check_injective(store)
-            elif not _same_place(first, store):
+            elif not same_element(first, store):
                 raise _OtherError(f"it writes {store.buffer.name} at several places")
         for load in self.loads:
             store = written.get(load.buffer.data)
@@ -166,7 +165,7 @@ class _Examination:
                 )
 
     def _is_update(self, load: BufferLoad, store: BufferStore) -> bool:
-        return self.block.init is not None and _same_place(load, store)
+        return self.block.init is not None and same_element(load, store)
 
 
 def _with_digits_joined(indices: Sequence[Expr]) -> list[Expr]:
@@ -197,13 +196,13 @@ def _is_told(var: Var, domain: Range, digits: Sequence[IterSplit]) -> bool:
     for split in digits:
         source = split.source.source
         if isinstance(source, IterSum):
-            whole = is_one(split.lower_factor) and _same_size(split.extent, split.source.extent)
+            whole = is_one(split.lower_factor) and same_extent(split.extent, split.source.extent)
             if whole and _is_told(var, domain, source.args):
                 return True
         elif source is var:
             own.append(split)
     if len(own) == 1:
-        return is_one(own[0].lower_factor) and _same_size(own[0].extent, domain.extent)
+        return is_one(own[0].lower_factor) and same_extent(own[0].extent, domain.extent)
     reached = 1
     while own:
         lowest = next(
@@ -219,19 +218,6 @@ def _is_told(var: Var, domain: Range, digits: Sequence[IterSplit]) -> bool:
         own = [split for split in own if split is not lowest]
         reached *= lowest.extent
     return isinstance(domain.extent, IntImm) and domain.extent.value == reached
-
-
-def _same_place(first: BufferStore | BufferLoad, second: BufferStore | BufferLoad) -> bool:
-    return first.buffer is second.buffer and all(
-        identical(a, b) for a, b in zip(first.indices, second.indices, strict=True)
-    )
-
-
-def _same_size(a: int | Expr, b: int | Expr) -> bool:
-    one, other = as_expr(a), as_expr(b)
-    if isinstance(one, IntImm) and isinstance(other, IntImm):
-        return one.value == other.value
-    return identical(one, other)
 
 
 def _variables(expr: object) -> set[Var]:

@@ -20,6 +20,7 @@ from tilewright.tir.access import (
 )
 from tilewright.tir.access.bounds import KnownBounds
 from tilewright.tir.analysis.access_table import region_text
+from tilewright.tir.analysis.expressions import same_extent
 from tilewright.tir.buffer import Buffer, BufferRegion, Range
 from tilewright.tir.expr import IterType
 from tilewright.tir.stmt import (
@@ -145,9 +146,9 @@ class _Checker:
 
     def _contains(self, declared: Range, accessed: Range, size: Expr) -> bool:
         low, extent = declared.min, declared.extent
-        if is_const_int(low, 0) and _same(extent, size):
+        if is_const_int(low, 0) and same_extent(extent, size):
             return True
-        if _same(low, accessed.min) and _same(extent, accessed.extent):
+        if same_extent(low, accessed.min) and same_extent(extent, accessed.extent):
             return True
         if low.dtype.lanes != 1 or accessed.min.dtype.lanes != 1:
             return False
@@ -207,7 +208,7 @@ def _in_source(
     while buffer in views:
         source = views[buffer]
         left_out = len(source.region) - len(ranges)
-        if left_out < 0 or any(not _same(r.extent, ONE) for r in source.region[:left_out]):
+        if left_out < 0 or any(not same_extent(r.extent, ONE) for r in source.region[:left_out]):
             return None
         moved = [
             Range.from_min_extent(part.min + item.min, item.extent)
@@ -226,12 +227,6 @@ def _inside(view: Buffer, ranges: Sequence[Range]) -> Iterator[Condition]:
 
 def _box(region: BufferRegion) -> list[tuple[Expr, Expr]]:
     return [(item.min, item.extent) for item in region.region]
-
-
-def _same(a: Expr, b: Expr) -> bool:
-    if isinstance(a, IntImm) and isinstance(b, IntImm):
-        return a.value == b.value
-    return a is b or structural_equal(a, b)
 
 
 ALLOCATIONS: Final = frozenset({Allocate, AllocateConst, BufferRealize, LetStmt})

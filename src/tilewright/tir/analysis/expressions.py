@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilewright.error import ArgumentError
-from tilewright.ir.expr import Call, Var
+from tilewright.ir.convert import as_expr
+from tilewright.ir.expr import Call, Expr, IntImm, Var
 from tilewright.ir.node import Node, Role
 from tilewright.ir.op import CallEffectKind, Op
 from tilewright.ir.rewrite import walk
 from tilewright.ir.structural import structural_equal
-from tilewright.tir.buffer import Buffer
+from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.expr import IterVar
-from tilewright.tir.stmt import DeclBuffer
+from tilewright.tir.stmt import BufferStore, DeclBuffer
 
 
 def identical(a: Node, b: Node) -> bool:
@@ -27,6 +28,19 @@ def identical(a: Node, b: Node) -> bool:
             for x, y in zip(walk(a), walk(b), strict=True)
         )
     )
+
+
+def same_extent(a: int | Expr, b: int | Expr) -> bool:
+    """Whether two extents are the same number, of whatever dtype, or `identical` expressions."""
+    a, b = as_expr(a), as_expr(b)
+    if isinstance(a, IntImm) and isinstance(b, IntImm):
+        return a.value == b.value
+    return identical(a, b)
+
+
+def same_element(a: BufferLoad | BufferStore, b: BufferLoad | BufferStore) -> bool:
+    """Whether two accesses are of one buffer at `identical` indices."""
+    return a.buffer is b.buffer and all(map(identical, a.indices, b.indices))
 
 
 def is_effect(node: Node) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from tilewright.error import ArgumentValueError, did_you_mean
 from tilewright.ir.dtype import DType
-from tilewright.ir.expr import Expr, Var, const_int_value
+from tilewright.ir.expr import Expr, Var, const_int_value, constant_product
 from tilewright.ir.node import Node
 from tilewright.ir.rewrite import Visitor, walk
 from tilewright.tir.buffer import Buffer, BufferLoad, storage_scope
@@ -39,7 +39,7 @@ class KernelUse(NamedTuple):
 
     Attributes:
         name: of the kernel, or of the function and its number in it.
-        threads: number of threads of a block by axis; `UNKNOWN` if it is no constant.
+        threads: number of threads of a block by axis; `UNKNOWN` if it is not constant.
         virtual_threads: number of virtual threads of a thread.
         shared_bytes: bytes of memory of a block, without those whose number a launch chooses.
         local_bytes: bytes of memory of a thread, in registers or not.
@@ -364,7 +364,5 @@ def _bytes(dtype: DType) -> int:
 
 
 def _size(allocation: Allocate) -> int:
-    extents = [const_int_value(extent) for extent in allocation.extents]
-    if any(extent is None for extent in extents):
-        return UNKNOWN
-    return math.prod(extent or 0 for extent in extents) * _bytes(allocation.dtype)
+    elements = constant_product(allocation.extents)
+    return UNKNOWN if elements is None else elements * _bytes(allocation.dtype)

@@ -15,8 +15,8 @@ from typing import Final, NamedTuple
 
 from tilewright.ir.expr import Call, Cast, Expr, FloatImm, IntImm, Mul, Var, is_const_int
 from tilewright.ir.rewrite import walk
-from tilewright.ir.structural import structural_equal
 from tilewright.tir.analysis.block_kind import BlockKind, block_kind
+from tilewright.tir.analysis.expressions import same_extent
 from tilewright.tir.analysis.reduction import match_reduction
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.expr import IterType
@@ -210,7 +210,7 @@ def _relation(load: BufferLoad, store: BufferStore) -> PatternKind:
     order: list[int] = []
     for index, extent in zip(load.indices, load.buffer.shape, strict=True):
         if isinstance(index, Var) and index in at:
-            if not _same_extent(extent, store.buffer.shape[at[index]]):
+            if not same_extent(extent, store.buffer.shape[at[index]]):
                 return PatternKind.INJECTIVE
             order.append(at[index])
         elif not is_const_int(index, 0) or not is_const_int(extent, 1):
@@ -220,15 +220,9 @@ def _relation(load: BufferLoad, store: BufferStore) -> PatternKind:
     if any(a >= b for a, b in itertools.pairwise(order)):
         return PatternKind.INJECTIVE
     whole = load.buffer.ndim == store.buffer.ndim and all(
-        _same_extent(a, b) for a, b in zip(load.buffer.shape, store.buffer.shape, strict=True)
+        same_extent(a, b) for a, b in zip(load.buffer.shape, store.buffer.shape, strict=True)
     )
     return PatternKind.ELEMENTWISE if whole else PatternKind.BROADCAST
-
-
-def _same_extent(one: Expr, other: Expr) -> bool:
-    if isinstance(one, IntImm) and isinstance(other, IntImm):
-        return one.value == other.value
-    return structural_equal(one, other)
 
 
 def _kind_of_reduction(block: Block, loads: Sequence[BufferLoad]) -> PatternKind:

@@ -14,7 +14,7 @@ from tilewright.tir.schedule.symbols import BlockRV, ExprRV, LoopRV
 class PrimitiveMethods:
     def _call(self, primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any: ...
     def add_guard(self, block: BlockRV | str, loop: LoopRV) -> None:
-        """Let the iterations of a loop use again what a block computed in earlier ones."""
+        """Let the iterations of a loop reuse what a block computed in earlier ones."""
 
     def annotate(self, block_or_loop: LoopRV | BlockRV | str, ann_key: str, ann_val: Any) -> None:
         """Annotate a block or a loop."""
@@ -72,19 +72,18 @@ class PrimitiveMethods:
         storage_scope: str,
         consumer_blocks: Sequence[BlockRV | str] | None = None,
     ) -> BlockRV:
-        """Let a block write into another buffer, which a new block copies to the place of the
-        result."""
+        """Let a block write into another buffer, which a new block copies to the original one."""
 
     def cache_inplace(
         self, block: BlockRV | str, read_buffer_index: Any, storage_scope: str
     ) -> list[BlockRV]:
-        """Let a block read and write a copy of a buffer, which is copied back behind the block."""
+        """Let a block read and write a copy of a buffer, which is copied back after the block."""
 
     def compute_inline(self, block: BlockRV | str) -> None:
-        """Put the value that a block stores in the place of every read of it."""
+        """Replace every read of a block's result by the value that the block stores."""
 
     def reverse_compute_inline(self, block: BlockRV | str) -> None:
-        """Let the only producer of a block store what the block would make of its value."""
+        """Let the only producer of a block store what the block computes from its value."""
 
     def compute_at(
         self, block: BlockRV | str, loop: LoopRV, preserve_unit_loops: bool = False, index: int = -1

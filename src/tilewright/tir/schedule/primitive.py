@@ -124,7 +124,7 @@ class Primitive:
 
 
 class Step(Primitive):
-    """A step of `tir.Schedule` that a package above defines, and that is no method.
+    """A step of `tir.Schedule` that a package above defines, and that is not a method.
 
     Args:
         name: ``"<package>.<name>"``.

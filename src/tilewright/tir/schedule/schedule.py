@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from tilewright.error import ArgumentError, ArgumentValueError
+from tilewright.error import ArgumentError, ArgumentValueError, require_one_of
 from tilewright.ir.expr import Expr
 from tilewright.ir.module import GlobalVar, IRModule
 from tilewright.ir.recursion import deep_recursion
@@ -73,10 +73,7 @@ class Schedule(PrimitiveMethods):
             raise ArgumentValueError(
                 f'Schedule: debug_mask is "none", "all" or a number, got {debug_mask!r}'
             )
-        if error_render_level not in _LEVELS:
-            raise ArgumentValueError(
-                f"Schedule: error_render_level is one of {_LEVELS}, got {error_render_level!r}"
-            )
+        require_one_of("Schedule: error_render_level", error_render_level, _LEVELS)
         module = _as_module(mod)
         if enable_check:
             verify_declared_regions(module)
@@ -192,7 +189,7 @@ class Schedule(PrimitiveMethods):
         """Apply the primitive of that name; what replaying a trace does.
 
         Args:
-            primitive: its name; or the name of a step of another package, which is no method.
+            primitive: its name; or the name of a step of another package, which is not a method.
             arguments: by name; parameters that are left out have their defaults.
             decision: of a sampling.
 

@@ -16,7 +16,18 @@ from collections import Counter
 
 from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import FLOAT64, INT32, INT64, DType
-from tilewright.ir.expr import Add, Expr, IntImm, Max, Min, Mul, Sub, Var, is_const_int
+from tilewright.ir.expr import (
+    Add,
+    Expr,
+    IntImm,
+    Max,
+    Min,
+    Mul,
+    Sub,
+    Var,
+    constant_product,
+    is_const_int,
+)
 from tilewright.ir.rewrite import Rewriter
 from tilewright.tir.call_boundary import structures as abi
 from tilewright.tir.expr import IterVar
@@ -85,16 +96,12 @@ class _Hoisting(Rewriter):
 
     def _is_workspace(self, stmt: Allocate) -> bool:
         """Whether it is memory from the heap, of a size that is known when the function starts."""
-        size = stmt.dtype.itemsize
-        constant = True
-        for extent in stmt.extents:
-            if isinstance(extent, IntImm):
-                size *= extent.value
-            else:
-                constant = False
-                if not self._sizes.issuperset(variables_of(extent)):
-                    return False
-        return is_const_int(stmt.condition, 1) and (not constant or size > STACK_LIMIT)
+        if not is_const_int(stmt.condition, 1):
+            return False
+        elements = constant_product(stmt.extents)
+        if elements is not None:
+            return elements * stmt.dtype.itemsize > STACK_LIMIT
+        return all(self._sizes.issuperset(variables_of(extent)) for extent in stmt.extents)
 
 
 ARITHMETIC = (Add, Sub, Mul, Min, Max)

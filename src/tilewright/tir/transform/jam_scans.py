@@ -21,12 +21,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from tilewright.ir.convert import as_expr, const
-from tilewright.ir.expr import Call, Expr, IntImm, Var, is_const_int
+from tilewright.ir.expr import Call, Expr, IntImm, Var, constant_product, is_const_int
 from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.stmt import Allocate, BufferStore, For, ForKind, SeqStmt, Stmt, seq
-from tilewright.tir.transform.analysis.accesses import contiguous_base, is_opaque
-from tilewright.tir.transform.analysis.affine import affine, split
+from tilewright.tir.transform.analysis.accesses import access_of, is_opaque, rows_are_apart
 from tilewright.tir.transform.analysis.memory_uses import Aliases
 from tilewright.tir.transform.building.folding import Iteration
 
@@ -58,8 +57,8 @@ class _Scan:
 
 
 def jam_scan(loop: For, aliases: Aliases) -> Stmt | None:
-    """`loop` with its rows side by side; None if it is no scan, or its rows may depend on each
-    other."""
+    """`loop` with its rows side by side; None if it is not a scan, or its rows may
+    depend on each other."""
     scan = _scan(loop)
     if scan is None or not isinstance(loop.extent, IntImm):
         return None
@@ -88,10 +87,8 @@ def _scan(loop: For) -> _Scan | None:
         return None
     if not isinstance(own, Allocate):
         return None
-    size = 1
-    for extent in own.extents:
-        size *= extent.value if isinstance(extent, IntImm) else MOST_OWN + 1
-    if size > MOST_OWN or not is_const_int(own.condition, 1) or own.annotations:
+    size = constant_product(own.extents)
+    if size is None or size > MOST_OWN or own.annotations or not is_const_int(own.condition, 1):
         return None
     if not isinstance(own.body, SeqStmt):
         return None
@@ -131,28 +128,14 @@ def _are_independent(scan: _Scan, aliases: Aliases) -> bool:
     reached = {node.buffer.data for node in shared}
     if any(aliases.may_overlap(a, b) for a in written for b in reached if a is not b):
         return False
-    return all(_rows_are_apart(scan, [n for n in shared if n.buffer.data is d]) for d in written)
-
-
-def _rows_are_apart(scan: _Scan, nodes: Sequence[BufferLoad | BufferStore]) -> bool:
-    """Whether the elements that a row reaches lie within the distance of two rows."""
-    if len({node.buffer.dtype for node in nodes}) > 1:
-        return False
-    strides, places, ends = set[int](), set(), list[int]()
-    last = scan.steps.extent.value - 1  # type: ignore[attr-defined]
-    for node in nodes:
-        base, lanes = contiguous_base(node.indices[0])
-        rows = split(affine(base), scan.loop.loop_var)
-        steps = None if rows is None else split(rows[1], scan.steps.loop_var)
-        if rows is None or steps is None or base.dtype.lanes != 1:
-            return False
-        if not (rows[0].is_constant() and steps[0].is_constant()):
-            return False
-        strides.add(rows[0].constant)
-        places.add(frozenset(steps[1].terms.items()))
-        begin = steps[1].constant + steps[0].constant * scan.steps.min.value  # type: ignore[attr-defined]
-        ends += [begin, begin + lanes - 1, end := begin + steps[0].constant * last, end + lanes - 1]
-    return len(strides) == len(places) == 1 and max(ends) - min(ends) < abs(strides.pop())
+    return all(
+        rows_are_apart(
+            (access_of(node).location for node in shared if node.buffer.data is data),
+            scan.loop,
+            scan.steps,
+        )
+        for data in written
+    )
 
 
 def _side_by_side(scan: _Scan, rows: Sequence[Expr]) -> Stmt:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from tilewright.ir.expr import Call, Expr, IntImm, Var, is_const_int
+from tilewright.ir.expr import Call, Expr, Var, is_const_int
 from tilewright.ir.node import Node
 from tilewright.tir.access import collect_accesses
 from tilewright.tir.buffer import Buffer, BufferLoad, storage_scope
@@ -142,10 +142,7 @@ def _fits(new: Allocate, old: Allocate) -> bool:
     if not same_type or len(new.extents) != len(old.extents):
         return False
     return all(
-        a is b
-        or (isinstance(a, IntImm) and isinstance(b, IntImm) and a.value == b.value)
-        or affine(a) == affine(b)
-        for a, b in zip(new.extents, old.extents, strict=True)
+        a is b or affine(a) == affine(b) for a, b in zip(new.extents, old.extents, strict=True)
     )
 
 

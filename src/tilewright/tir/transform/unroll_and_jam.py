@@ -16,12 +16,17 @@ the accumulators of all rows fit into the registers.
 from __future__ import annotations
 
 from tilewright.ir.convert import const
-from tilewright.ir.expr import Expr, IntImm, Ramp, Var
+from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import BufferStore, For, ForKind, Stmt, seq
 from tilewright.tir.substitute import substitute
-from tilewright.tir.transform.analysis.accesses import MemoryReference, MemoryReferences, summarize
-from tilewright.tir.transform.analysis.affine import affine, occurs, stride_along
+from tilewright.tir.transform.analysis.accesses import (
+    MemoryReference,
+    MemoryReferences,
+    rows_are_apart,
+    summarize,
+)
+from tilewright.tir.transform.analysis.affine import occurs
 from tilewright.tir.transform.analysis.memory_uses import Aliases
 from tilewright.tir.transform.building.statements import StatementRewriter
 from tilewright.tir.transform.jam_scans import LEAST_GROUPS, jam_scan, statements_of
@@ -73,7 +78,7 @@ class _Jam(StatementRewriter):
         accesses = [access for access, _ in summary.accesses]
         written = {store.buffer.data for store in stores}
         return not self._may_alias(accesses, written) and all(
-            _rows_are_apart([a for a in accesses if a.node.buffer.data is data], loop.loop_var)
+            rows_are_apart((a.location for a in accesses if a.node.buffer.data is data), loop)
             for data in written
         )
 
@@ -93,23 +98,6 @@ class _Jam(StatementRewriter):
         if loop.kind is ForKind.PARALLEL:
             limit = min(limit, extent // LEAST_GROUPS)
         return max((rows for rows in range(1, limit + 1) if extent % rows == 0), default=1)
-
-
-def _rows_are_apart(accesses: list[MemoryReference], row: Var) -> bool:
-    """Whether different values of `row` lead all accesses of a memory to different elements."""
-    locations = [access.location for access in accesses]
-    first = locations[0]
-    if first is None or any(place is None or place.terms != first.terms for place in locations):
-        return False
-    if len({access.node.buffer.dtype for access in accesses}) > 1:
-        return False
-    index = accesses[0].node.indices[0]
-    stride = stride_along(affine(index.base if isinstance(index, Ramp) else index), row)
-    if stride is None:
-        return False
-    begin = min(place.offset for place in locations if place is not None)
-    end = max(place.offset + place.lanes for place in locations if place is not None)
-    return end - begin <= abs(stride)
 
 
 def _reduction(loop: For) -> list[BufferStore] | None:

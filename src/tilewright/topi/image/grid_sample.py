@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from tilewright import te, tir
-from tilewright.error import ArgumentValueError, ShapeError
+from tilewright.error import ArgumentValueError, ShapeError, require_one_of
 from tilewright.ir.convert import as_expr, cast
 from tilewright.ir.expr import Expr
 from tilewright.te import Tensor
@@ -51,10 +51,7 @@ def grid_sample(
         ("method", method, SAMPLING_METHODS), ("layout", layout, tuple(LAYOUTS)),
         ("padding_mode", padding_mode, PADDING_MODES),
     ):  # fmt: skip
-        if value not in known:
-            raise ArgumentValueError(
-                f"grid_sample: `{name}` is one of {', '.join(known)}, got {value!r}"
-            )
+        require_one_of(f"grid_sample: `{name}`", value, known)
     rank = LAYOUTS[layout]
     if method == "bicubic" and rank != 2:
         raise ArgumentValueError("grid_sample: the method 'bicubic' is for images")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from tilewright import te, tir
-from tilewright.error import ArgumentValueError, ShapeError
+from tilewright.error import ArgumentValueError, ShapeError, require_one_of
 from tilewright.ir.convert import as_expr, cast
 from tilewright.ir.dtype import FLOAT32, FLOAT64, INT32, INT64, DType
 from tilewright.ir.expr import Expr
@@ -100,10 +100,7 @@ def _resized(
         ("coordinate_transformation_mode", mode, COORDINATES),
         ("rounding_method", rounding, ROUNDINGS),
     ):
-        if value not in known:
-            raise ArgumentValueError(
-                f"{owner}: `{name}` is one of {', '.join(known)}, got {value!r}"
-            )
+        require_one_of(f"{owner}: `{name}`", value, known)
     if data.ndim != len(layout):
         raise ShapeError(
             f"{owner}: `data` has the layout {layout}, so {len(layout)} dimensions, not {data.ndim}"

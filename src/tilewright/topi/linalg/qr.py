@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from tilewright import te
-from tilewright.error import ArgumentValueError
+from tilewright.error import require_one_of
 from tilewright.ir.arithmetic import minimum
 from tilewright.ir.convert import cast
 from tilewright.ir.dtype import INT64
@@ -29,8 +29,7 @@ def qr(x: Tensor, mode: str = "reduced") -> list[Tensor]:
         Q and R. The signs are those of reflections as LAPACK chooses them.
     """
     require_matrices("qr", x)
-    if mode not in ("reduced", "complete"):
-        raise ArgumentValueError(f'topi.linalg.qr: `mode` is "reduced" or "complete", got {mode!r}')
+    require_one_of("topi.linalg.qr: `mode`", mode, ("reduced", "complete"))
     outer, (rows, columns) = x.shape[:-2], x.shape[-2:]
     reflected, scales = te.extern_primfunc(
         [in_one_batch(x)], _reflect(str(x.dtype)), "qr_reflections"

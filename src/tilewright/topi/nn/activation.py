@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tilewright import te, tir
-from tilewright.error import ArgumentValueError, ShapeError
+from tilewright.error import ShapeError, require_one_of
 from tilewright.ir.convert import as_expr, cast
 from tilewright.te import Tensor
 from tilewright.te.elementwise import cast_elements
@@ -181,10 +181,7 @@ def nll_loss(
         reduction: ``"mean"``, weighted, ``"sum"``, or ``"none"``.
         ignore_index: the class that does not count.
     """
-    if reduction not in ("mean", "sum", "none"):
-        raise ArgumentValueError(
-            f'nll_loss: `reduction` is "mean", "sum" or "none", got {reduction!r}'
-        )
+    require_one_of("nll_loss: `reduction`", reduction, ("mean", "sum", "none"))
     if predictions.ndim not in (targets.ndim + 1,) or weights.ndim != 1:
         raise ShapeError(
             f"nll_loss: predictions of {predictions.ndim} dimensions need targets of "

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from tilewright import te
-from tilewright.error import ArgumentValueError
+from tilewright.error import require_one_of
 from tilewright.ir.arithmetic import floordiv
 from tilewright.ir.convert import as_expr, cast
 from tilewright.ir.expr import Expr
@@ -115,8 +115,7 @@ def _windows(extent: Expr, count: int) -> _Windows:
 
 
 def _adaptive(owner: str, data: Tensor, output_size: Any, pool_type: str, layout: str) -> Tensor:
-    if pool_type not in ("max", "avg"):
-        raise ArgumentValueError(f'{owner}: `pool_type` is "max" or "avg", got {pool_type!r}')
+    require_one_of(f"{owner}: `pool_type`", pool_type, ("max", "avg"))
     require_rank(owner, "data", data, layout)
     axes = spatial_axes(layout)
     counts = per_dimension(owner, "output_size", output_size, len(axes))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tilewright import te, tir
-from tilewright.error import ArgumentError, ArgumentValueError, ShapeError
+from tilewright.error import ArgumentError, ShapeError, require_one_of
 from tilewright.ir.arithmetic import floormod
 from tilewright.ir.convert import as_expr, cast
 from tilewright.ir.expr import Expr
@@ -71,8 +71,7 @@ def mirror_pad(
         mode: ``"SYMMETRIC"`` repeats the element at the border, ``"REFLECT"`` does not.
         name: of the result.
     """
-    if mode not in ("SYMMETRIC", "REFLECT"):
-        raise ArgumentValueError(f'mirror_pad: `mode` is "SYMMETRIC" or "REFLECT", got {mode!r}')
+    require_one_of("mirror_pad: `mode`", mode, ("SYMMETRIC", "REFLECT"))
     border = 1 if mode == "SYMMETRIC" else 0
 
     def mirrored(axis: Any, extent: Expr, before: Expr, after: Expr) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tilewright import te, tir
-from tilewright.error import ArgumentValueError
+from tilewright.error import ArgumentValueError, require_one_of
 from tilewright.ir.arithmetic import maximum, minimum
 from tilewright.ir.convert import as_expr, cast
 from tilewright.ir.dtype import INT32, DType
@@ -111,8 +111,7 @@ def _pool(
     count_include_pad: bool,
     divisor: int | None = None,
 ) -> Tensor:
-    if pool_type not in ("max", "avg"):
-        raise ArgumentValueError(f'{owner}: `pool_type` is "max" or "avg", got {pool_type!r}')
+    require_one_of(f"{owner}: `pool_type`", pool_type, ("max", "avg"))
     require_rank(owner, "data", data, layout)
     axes = spatial_axes(layout)
     windows = _all_windows(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilewright import te
-from tilewright.error import ArgumentValueError, ShapeError
+from tilewright.error import ShapeError, require_one_of
 from tilewright.ir.expr import Expr, const_int_value
 from tilewright.te import Tensor
 
@@ -31,8 +31,7 @@ def quantized_weight_matmul(data: Tensor, weight: Tensor, scale: Tensor, bits: i
         ArgumentValueError: for other numbers of bits.
         ShapeError: if the groups do not divide K, or shapes do not belong together.
     """
-    if bits not in (4, 8):
-        raise ArgumentValueError(f"quantized_weight_matmul: bits is 8 or 4, got {bits!r}")
+    require_one_of("quantized_weight_matmul: bits", bits, (4, 8))
     count, depth = (const_int_value(extent) for extent in (scale.shape[1], data.shape[-1]))
     stored = const_int_value(weight.shape[1])
     if count is None or depth is None or depth % count or stored != depth * bits // 8:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tilewright import te
-from tilewright.error import ArgumentError, ArgumentValueError
+from tilewright.error import ArgumentError, require_one_of
 from tilewright.ir.convert import cast
 from tilewright.te import Tensor
 from tilewright.topi.image import resize2d, resize3d
@@ -129,8 +129,7 @@ def depth_to_space(
         layout: ``"NCHW"`` or ``"NHWC"``.
         mode: ``"DCR"`` if the pixel varies slower than the rest of the channel, else ``"CRD"``.
     """
-    if mode not in ("DCR", "CRD"):
-        raise ArgumentValueError(f'depth_to_space: `mode` is "DCR" or "CRD", got {mode!r}')
+    require_one_of("depth_to_space: `mode`", mode, ("DCR", "CRD"))
     c, h, w = _axes("depth_to_space", data, layout)
     square = block_size * block_size
     _require_multiple("depth_to_space", data, c, square)
@@ -175,8 +174,7 @@ def space_to_depth(data: Tensor, block_size: int, layout: str = "NCHW") -> Tenso
 
 
 def _axes(owner: str, data: Tensor, layout: str) -> tuple[int, int, int]:
-    if layout not in ("NCHW", "NHWC"):
-        raise ArgumentValueError(f'{owner}: `layout` is "NCHW" or "NHWC", got {layout!r}')
+    require_one_of(f"{owner}: `layout`", layout, ("NCHW", "NHWC"))
     require_rank(owner, "data", data, layout)
     return layout.index("C"), layout.index("H"), layout.index("W")
 
@@ -252,8 +250,7 @@ def _upsampled(
     method: str, mode: str, output_shape: Any,
 ) -> Tensor:  # fmt: skip
     known = METHODS[len(scales)]
-    if method not in known:
-        raise ArgumentValueError(f"{owner}: `method` is one of {', '.join(known)}, got {method!r}")
+    require_one_of(f"{owner}: `method`", method, known)
     require_rank(owner, "data", data, layout)
     size = output_shape or [
         _scaled(data.shape[axis], scale)

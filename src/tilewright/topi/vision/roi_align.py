@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tilewright import te, tir
-from tilewright.error import ArgumentValueError, DTypeError
+from tilewright.error import ArgumentValueError, DTypeError, require_one_of
 from tilewright.ir.convert import as_expr, cast
 from tilewright.te import Tensor
 from tilewright.topi.nn.convolution import require_rank
@@ -58,8 +58,7 @@ def _aligned(
     layout: str = "NHWC",
 ) -> Tensor:
     kind = mode.decode() if isinstance(mode, bytes) else mode
-    if kind not in ("avg", "max"):
-        raise ArgumentValueError(f'{owner}: `mode` is "avg" or "max", got {mode!r}')
+    require_one_of(f"{owner}: `mode`", kind, ("avg", "max"))
     if sample_ratio < 1:
         raise ArgumentValueError(
             f"{owner}: `sample_ratio`, the number of samples of a part along each side, is at "

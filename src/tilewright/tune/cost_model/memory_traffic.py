@@ -179,7 +179,8 @@ class MemoryTraffic:
         """Account for the iterations of a loop around a stream.
 
         Args:
-            kept: for each cache, which part of what an iteration touches is there in the next one.
+            kept: for each cache, the fraction of the data of an iteration that the next one still
+                finds there.
         """
         fitting = stream.fitting.copy()
         moves = stream.advance(loop, self._caches, self._sizes)

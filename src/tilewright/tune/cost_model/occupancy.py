@@ -19,7 +19,7 @@ MOST_OPERANDS: Final = 64
 """Registers for operands that were loaded; compilers load no more of them in advance."""
 
 REGISTER_UNIT: Final = 8
-"""A thread has a multiple of so many registers."""
+"""The number of registers of a thread is a multiple of this."""
 
 SCHEDULERS: Final = 4
 """Parts of a multiprocessor, which have equally many warps."""

@@ -15,7 +15,7 @@ SECTOR: Final = 32
 
 BANKS: Final = 32
 WORD: Final = 4
-"""Shared memory has so many banks of words of so many bytes; each gives one word in a round."""
+"""Number of banks of shared memory, and bytes of a word; each bank gives one word in a round."""
 
 WIDEST: Final = 16
 """Bytes that a thread loads or stores in one instruction at most."""

@@ -1,4 +1,4 @@
-"""What a database of tuning records is."""
+"""The interface of databases of tuning records."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from tilewright.error import ArgumentValueError, DatabaseError, RecordError
+from tilewright.error import DatabaseError, RecordError, require_one_of
 from tilewright.ir.module import IRModule
 from tilewright.ir.recursion import ScopeStack
 from tilewright.ir.structural import structural_equal
@@ -116,7 +116,7 @@ class Database:
     ) -> Schedule | None:
         """The best schedule of a module for a target, or None.
 
-        A record whose trace does not apply to the module is passed over.
+        Records whose traces do not apply to the module are skipped.
         """
         record = self.query_tuning_record(mod, target, workload_name)
         if record is None:
@@ -153,7 +153,7 @@ class Database:
         workload_name: str = "main",
         kind: str = "schedule",
     ) -> Schedule | IRModule | TuningRecord | None:
-        """The best there is of a module.
+        """The best record of a module, or its schedule, or the scheduled module.
 
         Args:
             mod: the module.
@@ -166,8 +166,7 @@ class Database:
             "record": self.query_tuning_record,
             "ir_module": self.query_ir_module,
         }
-        if kind not in queries:
-            raise ArgumentValueError(f"query: kind is one of {[*queries]}, got {kind!r}")
+        require_one_of("query: kind", kind, queries)
         return queries[kind](mod, target, workload_name)
 
     def dump_pruned(self, destination: Database) -> None:
@@ -238,7 +237,7 @@ def report(lines: Sequence[SkippedLine]) -> None:
 
 
 def kept_in_memory(error: DatabaseError, count: int) -> DatabaseError:
-    """The error of a write, with what becomes of the records."""
+    """The error of a write; its message says what becomes of the records."""
     records = "1 unwritten record is" if count == 1 else f"{count} unwritten records are"
     return DatabaseError(
         f"{error}; {records} kept in memory, and will be written with the next: free some space, "

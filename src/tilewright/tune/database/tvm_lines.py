@@ -110,7 +110,7 @@ def read_target(form: Any) -> Target:
         form: such as ``"llvm -keys=cpu -link-params=0 -mcpu=skylake-avx512"``, or a dictionary.
 
     Raises:
-        RecordError: if it is no target that is known here.
+        RecordError: if the target is not known here.
     """
     try:
         if not isinstance(form, str):

@@ -1,8 +1,8 @@
 """Candidates for a GPU that this machine does not have: compiled, and their times estimated.
 
 NVRTC compiles the kernels for the architecture of the target, which finds those that cannot be
-compiled and tells the registers of each. What the analytical model then expects is the result. It
-is no measurement, and its records say so: see `TuningRecord.is_estimate`.
+compiled and tells the registers of each. The result is the time that the analytical model predicts.
+Its records say that it was not measured: see `TuningRecord.is_estimate`.
 """
 
 from __future__ import annotations

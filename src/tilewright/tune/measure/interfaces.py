@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, Protocol, TypeVar, get_args
 
-from tilewright.error import ArgumentValueError
+from tilewright.error import require_at_least
 from tilewright.ir.module import IRModule
 from tilewright.target import Target
 from tilewright.tune.parts import Registry
@@ -51,7 +51,7 @@ class BuilderInput:
 
 @dataclass(slots=True, eq=False)
 class BuilderResult:
-    """What came of it: either the file or the error is there.
+    """The result of building: either the file or the error is set.
 
     Attributes:
         artifact_path: the file.
@@ -86,7 +86,7 @@ class Builder:
         raise NotImplementedError(f"{type(self).__name__} does not define `build(build_inputs)`")
 
     def stream(self, build_inputs: Sequence[BuilderInput]) -> Iterator[tuple[int, BuilderResult]]:
-        """The results with the positions of their inputs, each as soon as it is there."""
+        """The results with the positions of their inputs, each as soon as it arrives."""
         yield from enumerate(self.build(build_inputs))
 
     def begin(
@@ -94,7 +94,7 @@ class Builder:
         build_inputs: Sequence[BuilderInput],
         built: Callable[[int, BuilderResult], None],
     ) -> Sequence[Future[BuilderResult]]:
-        """Begin to build, and go on in the background; for builders that are asynchronous.
+        """Begin to build in the background; for asynchronous builders.
 
         Args:
             build_inputs: what to build.
@@ -154,10 +154,7 @@ class EvaluatorConfig:
 
     def __post_init__(self) -> None:
         for name, least in (("number", 1), ("repeat", 1), ("min_repeat_ms", 0)):
-            if getattr(self, name) < least:
-                raise ArgumentValueError(
-                    f"EvaluatorConfig: {name} is at least {least}, got {getattr(self, name)}"
-                )
+            require_at_least(f"EvaluatorConfig: {name}", getattr(self, name), least)
 
 
 @dataclass(slots=True, eq=False)
@@ -189,7 +186,7 @@ class RunnerInput:
 
 @dataclass(slots=True, eq=False)
 class RunnerResult:
-    """What came of it: either times or an error are there.
+    """The result of running: either the times or the error are set.
 
     Attributes:
         run_secs: seconds per run, one per repetition. Those of candidates with a key are what they
@@ -225,10 +222,10 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Future(Protocol[T_co]):
-    """A result that may not be there yet, as of `concurrent.futures`."""
+    """A result that may be pending, as in `concurrent.futures`."""
 
     def done(self) -> bool:
-        """Whether it is there."""
+        """Whether it has arrived."""
         ...
 
     def result(self) -> T_co:
@@ -236,7 +233,7 @@ class Future(Protocol[T_co]):
         ...
 
     def cancel(self) -> Any:
-        """Nobody waits for it."""
+        """Give up waiting for it."""
         ...
 
 
@@ -255,7 +252,7 @@ class RunnerFuture:
         self._done, self._result, self._cancel = f_done, f_result, f_cancel
 
     def done(self) -> bool:
-        """Whether the result is there."""
+        """Whether the result has arrived."""
         if self._done is None:
             raise NotImplementedError(f"{type(self).__name__} does not define `done()`")
         return self._done()
@@ -273,7 +270,7 @@ class RunnerFuture:
 
 
 class Runner:
-    """Times candidates. Subclasses define `run`; the rest is for those that can do more.
+    """Times candidates. Subclasses define `run`; the other methods are optional.
 
     Attributes:
         packs_constants: whether it does what `RunnerInput.packed` says; without that, candidates
@@ -292,7 +289,7 @@ class Runner:
         raise NotImplementedError(f"{type(self).__name__} does not define `run(runner_inputs)`")
 
     def remeasure(self, runner_inputs: Sequence[RunnerInput]) -> list[RunnerResult]:
-        """Measure again, all at the same time as far as possible, to tell which is the fastest.
+        """Measure again, interleaved if possible, to tell which is the fastest.
 
         Candidates that run in turns meet the same disturbances.
         """
@@ -301,7 +298,7 @@ class Runner:
     def start_remeasuring(
         self, runner_inputs: Sequence[RunnerInput]
     ) -> Callable[[], list[RunnerResult]]:
-        """Begin `remeasure`, if it can go on in the background.
+        """Begin `remeasure` in the background, if that is supported.
 
         Returns:
             a function that waits for the results.
@@ -340,7 +337,7 @@ class Runner:
     def check(self, runner_input: RunnerInput, workload_mod: IRModule) -> str | None:
         """How the results of a candidate differ from those of the program that is tuned.
 
-        It is for candidates that become the best. It waits for what `expect` started.
+        It is called for candidates that become the best, and waits for what `expect` started.
 
         Args:
             runner_input: the candidate.

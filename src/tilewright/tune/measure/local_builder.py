@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from tilewright.error import ArgumentValueError, TVMError
+from tilewright.error import ArgumentValueError, TVMError, require_at_least
 from tilewright.processes import (
     Child,
     ChildDiedError,
@@ -78,8 +78,8 @@ class LocalBuilder(StreamingBuilder):
         f_export: CallableOrName | None = None,
         initializer: CallableOrName | None = None,
     ) -> None:
-        if max_workers is not None and max_workers < 1:
-            raise ArgumentValueError(f"LocalBuilder: max_workers is at least 1, got {max_workers}")
+        if max_workers is not None:
+            require_at_least("LocalBuilder: max_workers", max_workers, 1)
         if not timeout_sec > 0:
             raise ArgumentValueError(f"LocalBuilder: timeout_sec is positive, got {timeout_sec}")
         self.max_workers = max_workers
@@ -94,7 +94,7 @@ class LocalBuilder(StreamingBuilder):
         fork_server()  # starts in the background
 
     def stream(self, build_inputs: Sequence[BuilderInput]) -> Iterator[tuple[int, BuilderResult]]:
-        """The results with the positions of their inputs, each as soon as it is there."""
+        """The results with the positions of their inputs, each as soon as it arrives."""
         waiting = deque(enumerate(build_inputs))
         count = min(self._count_workers(build_inputs), len(waiting))
         with selectors.DefaultSelector() as selector:

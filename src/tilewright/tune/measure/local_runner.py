@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-from tilewright.error import ArgumentValueError
+from tilewright.error import ArgumentValueError, require_at_least
 from tilewright.ir.module import IRModule
 from tilewright.processes import (
     ChildDiedError,
@@ -98,8 +98,7 @@ class LocalRunner(Runner):
     ) -> None:
         if not timeout_sec > 0:
             raise ArgumentValueError(f"LocalRunner: timeout_sec is positive, got {timeout_sec}")
-        if alloc_repeat < 1:
-            raise ArgumentValueError(f"LocalRunner: alloc_repeat is at least 1, got {alloc_repeat}")
+        require_at_least("LocalRunner: alloc_repeat", alloc_repeat, 1)
         if cooldown_sec < 0:
             raise ArgumentValueError(f"LocalRunner: cooldown_sec is not negative: {cooldown_sec}")
         self.timeout_sec = timeout_sec
@@ -298,7 +297,7 @@ class LocalRunner(Runner):
         return self._expectations[key]
 
     def close(self) -> None:
-        """End the processes; what is not measured yet is cancelled."""
+        """End the processes; pending measurements are cancelled."""
         self._finalizer()
 
 

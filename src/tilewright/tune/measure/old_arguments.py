@@ -68,7 +68,7 @@ class RPCRunner:
 
 
 def require_parts(caller: str, builder: Any, runner: Any) -> None:
-    """Refuse what is no builder or runner, nor the name of one.
+    """Refuse what is neither a builder or runner nor the name of one.
 
     Raises:
         ArgumentError: it names `caller`, the function that was called.

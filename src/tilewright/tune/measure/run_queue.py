@@ -156,7 +156,7 @@ class Job(Generic[T]):
         self.is_cancelled = True
 
     def done(self) -> bool:
-        """Whether the result is there."""
+        """Whether the result has arrived."""
         return self._done.is_set()
 
     def result(self) -> T:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from tilewright.error import ArgumentValueError
+from tilewright.error import require_at_least
 from tilewright.ir.expr import const_int_value
 from tilewright.ir.rewrite import walk
 from tilewright.schedule_rules.nest import block_of
@@ -30,10 +30,7 @@ class RewriteUnboundBlock(Postproc):
     """
 
     def __init__(self, max_threadblocks: int = THREADBLOCKS) -> None:
-        if max_threadblocks < 1:
-            raise ArgumentValueError(
-                f"RewriteUnboundBlock: max_threadblocks is at least 1, got {max_threadblocks}"
-            )
+        require_at_least("RewriteUnboundBlock: max_threadblocks", max_threadblocks, 1)
         self.max_threadblocks = max_threadblocks
 
     def apply(self, sch: Schedule) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from tilewright.error import ArgumentError, ArgumentValueError
+from tilewright.error import ArgumentError, ArgumentValueError, require_one_of
 from tilewright.schedule_rules.decisions import choose
 from tilewright.schedule_rules.nest import block_of
 from tilewright.tir.schedule import BlockRV, Schedule, ScheduleError
@@ -34,7 +34,7 @@ class ReuseType(NamedTuple):
     scope: str = "global"
 
     def as_dict(self) -> dict[str, Any]:
-        """It as a dictionary."""
+        """The fields as a dictionary."""
         return {"req": self.req, "levels": list(self.levels), "scope": self.scope}
 
 
@@ -57,10 +57,7 @@ def as_reuse_type(value: Any, tiles: int) -> ReuseType:
         value = ReuseType(value.get("req", "no"), value.get("levels", ()), value.get("scope", ""))
     if not isinstance(value, ReuseType):
         raise ArgumentError(f"expected a ReuseType or a dictionary, got {value!r}")
-    if value.req not in REQUIREMENTS:
-        raise ArgumentValueError(
-            f"ReuseType: req is one of {', '.join(REQUIREMENTS)}, got {value.req!r}"
-        )
+    require_one_of("ReuseType: req", value.req, REQUIREMENTS)
     levels = tuple(int(level) for level in value.levels)
     if value.req != "no" and (not levels or not all(1 <= level <= tiles for level in levels)):
         raise ArgumentValueError(

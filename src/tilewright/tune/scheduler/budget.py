@@ -6,7 +6,7 @@ import math
 import time
 from typing import Any, Final
 
-from tilewright.error import ArgumentError, ArgumentValueError
+from tilewright.error import ArgumentError, ArgumentValueError, require_at_least
 
 ROUNDS: Final = 4
 """Minimum number of batches per task, so that later ones learn from earlier ones."""
@@ -112,6 +112,5 @@ class Budget:
 def _positive(name: str, value: Any) -> int:
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise ArgumentError(f"{name} is an integer, got {value!r}")
-    if value < 1:
-        raise ArgumentValueError(f"{name} must be at least 1, got {value}")
+    require_at_least(name, value, 1)
     return int(value)

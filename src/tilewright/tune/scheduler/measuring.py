@@ -29,7 +29,7 @@ ENOUGH: Final = 2
 """Number of candidates on the way for each that a fleet runs at a time: others are built."""
 
 POLLING: Final = 0.005
-"""Seconds between questions whether a result is there, where time is limited."""
+"""Seconds between checks for a result, where time is limited."""
 
 TIMES_DEFAULT: Final = 8.0
 """Limit of the processor time of a build, relative to that of the default schedule."""
@@ -174,7 +174,7 @@ class Measuring:
     def wait(
         self, futures: Sequence[RunnerFuture], measured: Callable[[RunnerResult], None]
     ) -> list[RunnerResult]:
-        """The results, each told to `measured` when it is there.
+        """The results, each passed to `measured` when it arrives.
 
         When time is up, those that are not there yet count as cancelled.
         """
@@ -196,7 +196,7 @@ class Measuring:
             left[0].result()
 
     def _is_done(self, future: RunnerFuture) -> bool:
-        """Whether a result is there, or can be waited for."""
+        """Whether a result has arrived, or can be waited for."""
         if not self.is_over and math.isinf(self.seconds_left()):
             return True
         while not future.done():

@@ -11,7 +11,7 @@ from tilewright.tune.measure.interfaces import Future
 class BuiltAndRun(RunnerFuture):
     """The result of a candidate that runs as soon as it is built.
 
-    The thread of the builder calls `go_on`, before the result of the build is there.
+    The thread of the builder calls `go_on`, before the result of the build has arrived.
 
     Args:
         run: begins to run what was built.
@@ -33,7 +33,7 @@ class BuiltAndRun(RunnerFuture):
             self._running = self._run(build)
 
     def done(self) -> bool:
-        """Whether the result is there."""
+        """Whether the result has arrived."""
         assert self.build is not None
         return self.build.done() and (self._running is None or self._running.done())
 

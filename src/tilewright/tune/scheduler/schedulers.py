@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from tilewright.error import ArgumentValueError
+from tilewright.error import ArgumentValueError, require_at_least
 from tilewright.tune.scheduler.task_record import TaskRecord
 from tilewright.tune.scheduler.task_scheduler import SCHEDULERS, TaskScheduler
 
@@ -64,8 +64,7 @@ class GradientBased(TaskScheduler):
     ) -> None:
         if not 0 <= alpha <= 1:
             raise ArgumentValueError(f"GradientBased: alpha is from 0 to 1, got {alpha!r}")
-        if window_size < 1:
-            raise ArgumentValueError(f"GradientBased: window_size is at least 1, got {window_size}")
+        require_at_least("GradientBased: window_size", window_size, 1)
         self.alpha = alpha
         self.window_size = window_size
         self.objective = objective

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from tilewright.error import ArgumentError, ArgumentValueError
+from tilewright.error import ArgumentError, ArgumentValueError, require_at_least
 from tilewright.tune.decision import adjacent
-from tilewright.tune.search.arguments import require_count
 from tilewright.tune.search.candidate_maker import Individual
 from tilewright.tune.search.refinement import steps_from
 from tilewright.tune.search.search_run import SearchRun
@@ -26,7 +25,7 @@ class DropletSearch(TraceSearch):
     Neighbours are the candidates that differ in one decision by one step. The search goes to the
     fastest one that a t-test finds faster than where it is. A batch that is larger than the number
     of neighbours gets theirs, too, and so on. The search ends where all neighbours are known, which
-    usually takes far fewer trials than there are. The cost model is not asked.
+    usually takes far fewer trials than there are candidates. The cost model is not used.
 
     The method is that of M. Canesche, V. Rosário, E. Borin and F. Quintão Pereira, "The Droplet
     Search Algorithm for Kernel Scheduling", ACM TACO 21(2), 2024. There the decisions are numbers;
@@ -56,7 +55,7 @@ class DropletSearch(TraceSearch):
             )
         if not 0 < pvalue < 1:
             raise ArgumentValueError(f"DropletSearch: pvalue is between 0 and 1, got {pvalue!r}")
-        require_count(self, "reach", reach, 1)
+        require_at_least("DropletSearch: reach", reach, 1)
         self.start_position = start_position
         self.pvalue = pvalue
         self.reach = reach
@@ -112,8 +111,8 @@ class DropletSearch(TraceSearch):
         if not found:
             counts = sorted({len(sketch.samplings) for sketch in run.book.sketches})
             raise ArgumentValueError(
-                f"DropletSearch: start_position={list(self.start_position)!r} is no candidate of "
-                f"the task {run.context.task_name!r}, whose sketches have {counts} decisions"
+                f"DropletSearch: start_position={list(self.start_position)!r} is not a candidate "
+                f"of the task {run.context.task_name!r}, whose sketches have {counts} decisions"
             )
         return found
 

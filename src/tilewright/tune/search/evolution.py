@@ -101,7 +101,7 @@ def offspring(
         parents: those that ran or have a score, the best first.
         size: number of wanted candidates.
         reproduce: makes a trace of one parent, or of several, of a sketch; None if it cannot.
-        known: candidates that are no new ones.
+        known: candidates that do not count as new.
         max_fail_count: maximum number of attempts for one candidate.
     """
     if not parents:

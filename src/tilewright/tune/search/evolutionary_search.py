@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import chain, islice, zip_longest
 from typing import Final
 
-from tilewright.tune.search.arguments import require_count, require_part
+from tilewright.error import require_at_least, require_fraction
 from tilewright.tune.search.candidate_maker import Individual
 from tilewright.tune.search.evolution import Breeding, evolve, ranked
 from tilewright.tune.search.refinement import refinements
@@ -31,7 +31,7 @@ SMALL_POPULATION: Final = 32
 not very small."""
 
 PER_TRIAL: Final = 4
-"""Of very few candidates, each is chosen from so many in a generation."""
+"""Size of the generation per chosen candidate, where very few are chosen."""
 
 REFINED: Final = 0.3
 """The part of a batch that are neighbours of the best candidates that were measured."""
@@ -44,11 +44,11 @@ BEST: Final = 3
 class EvolutionarySearch(TraceSearch):
     """Breeds candidates that a cost model says are fast, and measures the best.
 
-    The first batch after the default schedule has the sketches' own decisions, then what the model
-    likes, of each sketch some. Later batches have what it likes after it has learned, the
-    neighbours of the fastest candidates that were measured, and a few random ones. Where nothing
-    new comes up any more, what is left of the space is enumerated, so that a small one is measured
-    completely.
+    The first batch after the default schedule has the sketches' own decisions, then the candidates
+    that the model ranks highest, some of each sketch. Later batches have those that it ranks
+    highest after it has learned, the neighbours of the fastest measured candidates, and a few
+    random ones. When evolution yields nothing new, the rest of the space is enumerated, so that a
+    small one is measured completely.
 
     Args:
         population_size: candidates of a generation, for batches of 128 and traces of up to 40
@@ -76,14 +76,14 @@ class EvolutionarySearch(TraceSearch):
         genetic_max_fail_count: int = 10,
         eps_greedy: float = 0.05,
     ) -> None:
-        require_part(self, "init_measured_ratio", init_measured_ratio)
-        require_part(self, "genetic_mutate_prob", genetic_mutate_prob)
-        require_part(self, "eps_greedy", eps_greedy)
-        require_count(self, "population_size", population_size, 1)
-        require_count(self, "init_min_unmeasured", init_min_unmeasured, 0)
-        require_count(self, "max_fail_count", max_fail_count, 0)
-        require_count(self, "genetic_num_iters", genetic_num_iters, 0)
-        require_count(self, "genetic_max_fail_count", genetic_max_fail_count, 1)
+        require_fraction("EvolutionarySearch: init_measured_ratio", init_measured_ratio)
+        require_fraction("EvolutionarySearch: genetic_mutate_prob", genetic_mutate_prob)
+        require_fraction("EvolutionarySearch: eps_greedy", eps_greedy)
+        require_at_least("EvolutionarySearch: population_size", population_size, 1)
+        require_at_least("EvolutionarySearch: init_min_unmeasured", init_min_unmeasured, 0)
+        require_at_least("EvolutionarySearch: max_fail_count", max_fail_count, 0)
+        require_at_least("EvolutionarySearch: genetic_num_iters", genetic_num_iters, 0)
+        require_at_least("EvolutionarySearch: genetic_max_fail_count", genetic_max_fail_count, 1)
         self.population_size = population_size
         self.init_measured_ratio = init_measured_ratio
         self.init_min_unmeasured = init_min_unmeasured
@@ -156,8 +156,8 @@ class EvolutionarySearch(TraceSearch):
 def unlike_first(ranking: Sequence[Individual]) -> Iterator[Individual]:
     """All individuals in their order, but those that are almost like an earlier one at the end.
 
-    Two are almost alike if one decision makes the difference. The best ones of a cost model are
-    often variants of one another, and measuring one shows the worth of all.
+    Two are almost alike if they differ in one decision. The best ones of a cost model are often
+    variants of one another, and measuring one tells how fast the others are.
     """
     covered: set[Key] = set()
     later: list[Individual] = []

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import Final
 
+from tilewright.error import require_at_least, require_fraction
 from tilewright.tir.schedule import Trace
-from tilewright.tune.search.arguments import require_count, require_part
 from tilewright.tune.search.candidate_maker import Individual
 from tilewright.tune.search.evolution import Roulette, crossover, mutated, offspring
 from tilewright.tune.search.search_run import SearchRun
@@ -20,15 +20,15 @@ ATTEMPTS: Final = 10
 
 @STRATEGIES.add("genetic")
 class GeneticSearch(TraceSearch):
-    """Measures whole generations, each bred from the one before; the cost model is not asked.
+    """Measures whole generations, each bred from the one before; the cost model is not used.
 
     The first generation has the sketches' own decisions and random ones. Parents of the next one
-    are those that ran, and the fastest of all; a parent is chosen the more often the
-    faster it is. A child has each decision from one of two parents, then some of them anew. When
-    no new children come up any more, random candidates follow.
+    are those that ran, and the fastest of all; faster ones are chosen more often. A child has each
+    decision from one of two parents, then some of them anew. When no new children come up any more,
+    random candidates follow.
 
     See J. H. Holland, "Adaptation in Natural and Artificial Systems", 1975. `EvolutionarySearch`
-    breeds in the same way, but lets a cost model choose who lives on, and measures few of them.
+    breeds in the same way, but selects by a cost model, and measures few candidates.
 
     Args:
         population_size: candidates of a generation.
@@ -46,10 +46,10 @@ class GeneticSearch(TraceSearch):
         mutation_prob: float = 0.1,
         max_fail_count: int = 100,
     ) -> None:
-        require_count(self, "population_size", population_size, 1)
-        require_count(self, "elite_count", elite_count, 0)
-        require_part(self, "mutation_prob", mutation_prob)
-        require_count(self, "max_fail_count", max_fail_count, 0)
+        require_at_least("GeneticSearch: population_size", population_size, 1)
+        require_at_least("GeneticSearch: elite_count", elite_count, 0)
+        require_fraction("GeneticSearch: mutation_prob", mutation_prob)
+        require_at_least("GeneticSearch: max_fail_count", max_fail_count, 0)
         self.population_size = population_size
         self.elite_count = elite_count
         self.mutation_prob = mutation_prob

@@ -66,7 +66,7 @@ def test_options():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"policy": "all", "num_outputs": 2}, "the policy is one of"),
+        ({"policy": "all", "num_outputs": 2}, "the policy is 'factors', "),
         ({}, "`num_outputs`"),
         ({"num_outputs": 0}, "`num_outputs`"),
         ({"policy": "candidate", "num_outputs": 2}, "needs `candidate`"),

@@ -217,5 +217,5 @@ def test_layers_refuse_what_does_not_fit():
         nn.Conv2D(2, 3, [3, 3, 3])
     with pytest.raises(ArgumentValueError, match="Conv1D: 3 groups do not divide 4 channels"):
         nn.Conv1D(4, 6, 3, groups=3)
-    with pytest.raises(ArgumentValueError, match="the activation is one of silu"):
+    with pytest.raises(ArgumentValueError, match="the activation is 'silu'"):
         nn.TimestepEmbedding(2, 4, act_fn="tanh")

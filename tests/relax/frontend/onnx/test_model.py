@@ -62,7 +62,7 @@ def test_shapes_and_dtypes_in_place_of_those_of_the_model():
     module = from_onnx(proto, shape_dict={"x": ["rows"]}, dtype_dict={"x": "float64"})
     assert 'x: R.Tensor(("rows",), dtype="float64")' in module.script()
     for options in ({"shape_dict": {"q": [1]}}, {"dtype_dict": {"q": "int8"}}):
-        with pytest.raises(ArgumentValueError, match="names 'q', which is no input"):
+        with pytest.raises(ArgumentValueError, match="names 'q', which is not an input"):
             from_onnx(proto, **options)
 
 

@@ -20,7 +20,7 @@ def refused(proto, message, error=ArgumentValueError):
 
 
 def test_no_model():
-    refused(b"not a model", "it is no model of ONNX")
+    refused(b"not a model", "it is not a model of ONNX")
     refused(b"", "has no graph")
     no_opset = model([node("Neg", "x", "y")], [X], [Y])
     del no_opset.opset_import[:]
@@ -258,7 +258,7 @@ def test_a_loop_with_more_names_than_results():
     body = helper.make_graph([node("Identity", "c", "c2")], "body", inputs, outputs)
     loop = node("Loop", "m t", "y", body=body)
     parts = [tensor("m", 1, "int64"), tensor("t", True, "bool")]
-    refused(model([loop], [X], [Y], parts), "'y' is no array", UnsupportedOperatorError)
+    refused(model([loop], [X], [Y], parts), "'y' is not an array", UnsupportedOperatorError)
 
 
 def test_graphs_inside_of_graphs():

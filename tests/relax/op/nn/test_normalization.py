@@ -134,7 +134,7 @@ def test_mistakes_are_named():
         infer(op.nn.pad(x, (1, 2)))
     with pytest.raises(StructInfoError, match="`targets` must be integers"):
         infer(op.nn.nll_loss(x, tensor(2)))
-    with pytest.raises(ArgumentValueError, match="`pad_mode` is one of"):
+    with pytest.raises(ArgumentValueError, match="`pad_mode` is 'constant', "):
         op.nn.pad(x, (1, 2, 3, 4), "mirror")
     with pytest.raises(ArgumentValueError, match="strided_slice"):
         op.nn.pad(x, (1, -2, 3, 4))

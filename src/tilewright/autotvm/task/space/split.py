@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from tilewright.autotvm.task.space.axis import VirtualAxis
 from tilewright.autotvm.task.space.knob import Entity, TransformSpace
-from tilewright.error import ArgumentError, ArgumentValueError
+from tilewright.error import ArgumentError, ArgumentValueError, require_one_of
 from tilewright.te.schedule import Schedule
 from tilewright.tir.expr import IterVar
 from tilewright.tir.schedule.traces.random_choices import divisors
@@ -91,10 +91,7 @@ class SplitSpace(TransformSpace):
         no_tail: bool | None = None,
         candidate: Sequence[Sequence[int]] | None = None,
     ) -> None:
-        if policy not in POLICIES:
-            raise ArgumentValueError(
-                f"define_split {knob!r}: the policy is one of {POLICIES}, got {policy!r}"
-            )
+        require_one_of(f"define_split {knob!r}: the policy", policy, POLICIES)
         outputs = output_count(knob, num_outputs, candidate)
         self.policy = policy
         self.product = axis.known_length(knob)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from tilewright.error import ArgumentError, ArgumentValueError
+from tilewright.error import ArgumentError, require_one_of
 from tilewright.ir.module import IRModule
 from tilewright.relax.frontend.nn import spec as specs
 from tilewright.relax.frontend.nn.exporter import Exporter
@@ -26,10 +26,7 @@ def compile_module(
     module: Module, spec: Any, device: Any, pipeline: Any, out_format: str, debug: bool
 ) -> CompiledModule:
     """See `Module.jit`."""
-    if out_format not in FORMATS:
-        raise ArgumentValueError(
-            f"jit: out_format is one of {', '.join(FORMATS)}, got {out_format!r}"
-        )
+    require_one_of("jit: out_format", out_format, FORMATS)
     whole = ModuleSpec.from_raw(spec, module)
     mod, params, externs = Exporter(debug=debug).build(whole)
     values = [_data(name, param) for name, param in params]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from tilewright.error import ArgumentError, ArgumentValueError
+from tilewright.error import ArgumentError, ArgumentValueError, require_one_of
 from tilewright.relax.frontend.nn import op
 from tilewright.relax.frontend.nn.containers import ModuleList
 from tilewright.relax.frontend.nn.convolution import Conv1D, Conv2D, Conv3D, ConvTranspose1D
@@ -188,10 +188,7 @@ _ACTIVATIONS: Final[dict[str, Any]] = {"silu": SiLU, "swish": SiLU, "gelu": GELU
 
 
 def _activation(name: str) -> Module:
-    if name not in _ACTIVATIONS:
-        raise ArgumentValueError(
-            f"TimestepEmbedding: the activation is one of {', '.join(_ACTIVATIONS)}, got {name!r}"
-        )
+    require_one_of("TimestepEmbedding: the activation", name, _ACTIVATIONS)
     return _ACTIVATIONS[name]()
 
 

@@ -55,7 +55,7 @@ def check_model(model: ModelProto) -> None:
 
 
 def _check_texts(message: Any) -> None:
-    """Refuse names that are no texts, which protobuf gives as bytes."""
+    """Refuse names that are not text, which protobuf gives as bytes."""
     if isinstance(message, TensorProto):  # its elements may be many
         parts: list[Any] = [message.name, *message.external_data]
     else:
@@ -65,14 +65,14 @@ def _check_texts(message: Any) -> None:
             if isinstance(item, Message):
                 _check_texts(item)
             elif isinstance(item, bytes):
-                raise ArgumentValueError(f"the model has a name that is no text: {item[:80]!r}")
+                raise ArgumentValueError(f"the model has a name that is not text: {item[:80]!r}")
 
 
 def opsets_of(container: ModelProto | FunctionProto) -> dict[str, int]:
     """The version of each domain of operators.
 
     Raises:
-        ArgumentValueError: for a number that is no version.
+        ArgumentValueError: for a number that is not a version.
     """
     opsets = {domain_of(opset.domain): opset.version for opset in container.opset_import}
     for domain, version in opsets.items():

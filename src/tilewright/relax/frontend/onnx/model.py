@@ -94,7 +94,7 @@ def read_model(model: Source, opset: int | None = None) -> tuple[ModelProto, Pat
 
     Raises:
         ArgumentError: if it is something else.
-        ArgumentValueError: if there is no such file, or if it is no model.
+        ArgumentValueError: if there is no such file, or if it is not a model.
     """
     folder = None
     if isinstance(model, GraphProto):
@@ -110,7 +110,7 @@ def read_model(model: Source, opset: int | None = None) -> tuple[ModelProto, Pat
         try:
             model = ModelProto.FromString(bytes(model))
         except (DecodeError, ValueError) as error:
-            raise ArgumentValueError(f"it is no model of ONNX: {error}") from None
+            raise ArgumentValueError(f"it is not a model of ONNX: {error}") from None
     if not isinstance(model, ModelProto):
         raise ArgumentError(
             "from_onnx takes a model of ONNX, its bytes or the path of its file, got "
@@ -133,7 +133,7 @@ def _inputs(
     graph: Graph, proto: GraphProto, shapes: Mapping[str, Any],
     dtypes: str | Mapping[str, str] | None, sanitize: bool,
 ) -> list[Var]:  # fmt: skip
-    """The parameters for the inputs that are no weights."""
+    """The parameters for the inputs that are not weights."""
     weights = {tensor.name for tensor in proto.initializer}
     values = [value for value in proto.input if value.name not in weights]
     for name, given in (("shape_dict", shapes), ("dtype_dict", dtypes)):
@@ -141,7 +141,7 @@ def _inputs(
             set(given) - {value.name for value in values} if isinstance(given, Mapping) else ()
         )
         if unknown:
-            raise ArgumentValueError(f"{name} names {min(unknown)!r}, which is no input")
+            raise ArgumentValueError(f"{name} names {min(unknown)!r}, which is not an input")
     sizes = Sizes()
     params: list[Var] = []
     names: set[str] = set()
@@ -166,7 +166,7 @@ def _declared(
     """What is known of an input.
 
     Raises:
-        UnsupportedOperatorError: if it is no array.
+        UnsupportedOperatorError: if it is not an array.
     """
     owner = f"the input {value.name[:80]!r}"
     kind = value.type.WhichOneof("value")
@@ -230,7 +230,7 @@ def _output(graph: Graph, value: ValueInfoProto) -> Any:
     if isinstance(result, Items):
         return Tuple(list(result))
     if not isinstance(result, RelaxExpr) or result is UNKNOWN:
-        raise UnsupportedOperatorError(f"the output {value.name[:80]!r} is no array")
+        raise UnsupportedOperatorError(f"the output {value.name[:80]!r} is not an array")
     _check_declared(result.struct_info, value.type, f"the output {value.name[:80]!r}")
     return result
 

@@ -84,7 +84,10 @@ def roles_of(graph: GraphModule, examples: Sequence[Any]) -> Roles:
 
 
 def is_symbolic(size: Any) -> bool:
-    """Whether a size of TorchDynamo is no number: some are after all, when the graph is whole."""
+    """Whether a size of TorchDynamo is not a number.
+
+    Some become numbers once the graph is complete.
+    """
     return isinstance(size, torch.SymInt) and not size.node.expr.is_number
 
 
@@ -179,14 +182,14 @@ def export(
     program = simplified(captured)
     names = program.graph_signature.buffers_to_mutate.values()
     changed = [position for position in roles.weights if buffer_name(position) in names]
-    if changed:  # they are no constants
+    if changed:  # they are not constant
         return export(graph, roles.with_inputs(changed), arguments, dynamic=dynamic)
     views = _shared_memory(captured, roles)
     return CapturedProgram(program, roles, tuple(_outputs(program, roles, views)))
 
 
 def _plain(tensor: torch.Tensor) -> torch.Tensor:
-    """A tensor that is no parameter and was not made in inference mode."""
+    """A tensor that is not a parameter and was not made in inference mode."""
     return tensor.clone() if tensor.is_inference() else tensor.detach()
 
 
@@ -256,7 +259,7 @@ def _results(program: torch.export.ExportedProgram) -> Iterator[tuple[OutputSpec
 
 
 def _memory(node: Any) -> Any:
-    """What is equal for tensors in the same memory; None for what is no tensor."""
+    """A key that is equal for tensors in the same memory; None for anything but tensors."""
     value = node.meta.get("val") if isinstance(node, Node) else None
     return value.untyped_storage()._cdata if isinstance(value, torch.Tensor) else None
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from tilewright import topi
-from tilewright.error import ArgumentValueError
+from tilewright.error import ArgumentValueError, require_at_least
 from tilewright.ir.arithmetic import floordiv
 from tilewright.relax.expr import Call, RelaxExpr
 from tilewright.relax.op.rules import (
@@ -58,8 +58,7 @@ def _options(
         attrs["padding"] = numbers(owner, "padding", attrs["padding"], 2 * rank)
     if "output_padding" in attrs:
         attrs["output_padding"] = numbers(owner, "output_padding", attrs["output_padding"], rank)
-    if attrs["groups"] < 1:
-        raise ArgumentValueError(f"{owner}: `groups` is at least 1, got {attrs['groups']}")
+    require_at_least(f"{owner}: `groups`", attrs["groups"], 1)
     attrs |= {"data_layout": layouts.data, "kernel_layout": layouts.kernel}
     dtype = result_dtype(out_dtype)
     return attrs if dtype is None else {**attrs, "out_dtype": dtype}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from tilewright import te, topi
-from tilewright.error import ArgumentValueError
+from tilewright.error import require_one_of
 from tilewright.ir.convert import as_expr, cast
 from tilewright.relax.expr import Call
 from tilewright.relax.op.rules import agreeing, require_agreement, sized
@@ -141,10 +141,7 @@ def nll_loss(
         reduction: ``"mean"``, weighted, ``"sum"``, or ``"none"``.
         ignore_index: the class that does not count.
     """
-    if reduction not in REDUCTIONS:
-        raise ArgumentValueError(
-            f"R.nn.nll_loss: `reduction` is one of {', '.join(REDUCTIONS)}, got {reduction!r}"
-        )
+    require_one_of("R.nn.nll_loss: `reduction`", reduction, REDUCTIONS)
     arguments = [predictions, targets] + ([] if weights is None else [weights])
     attrs = {"reduction": reduction, "ignore_index": int(ignore_index)}
     return call(_NLL_LOSS, *arguments, attrs=attrs)

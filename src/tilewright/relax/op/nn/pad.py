@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from tilewright import topi
-from tilewright.error import ArgumentError, ArgumentValueError
+from tilewright.error import ArgumentError, ArgumentValueError, require_one_of
 from tilewright.relax.expr import Call
 from tilewright.relax.op.rules import at_least, require_at_least, require_value
 from tilewright.relax.op.table import Inference, call, register
@@ -72,10 +72,7 @@ def pad(
             border; ``"circular"`` for the other end.
         pad_value: the value of the new elements.
     """
-    if pad_mode not in MODES:
-        raise ArgumentValueError(
-            f"R.nn.pad: `pad_mode` is one of {', '.join(MODES)}, got {pad_mode!r}"
-        )
+    require_one_of("R.nn.pad: `pad_mode`", pad_mode, MODES)
     flat: list[Any] = []
     for item in pad_width:
         flat += item if isinstance(item, (tuple, list)) else [item]

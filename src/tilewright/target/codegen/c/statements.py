@@ -7,7 +7,7 @@ from typing import Any
 from tilewright.error import CodegenError
 from tilewright.ir.convert import const
 from tilewright.ir.dtype import PointerType
-from tilewright.ir.expr import Call, IntImm, Var
+from tilewright.ir.expr import Call, IntImm, Var, constant_product
 from tilewright.ir.rewrite import walk
 from tilewright.target.codegen.c.emitter import INDENT, FunctionEmitter, Precedence, Text, emits
 from tilewright.target.codegen.c.expressions import declared, lvalue, opposite
@@ -178,13 +178,10 @@ def _body_using(emitter: FunctionEmitter, name: str, body: Stmt, mentioned: set[
 @emits(Allocate)
 def _allocate(emitter: FunctionEmitter, stmt: Allocate) -> None:
     c_type, name = memory_type(stmt.dtype), emitter.names.define(stmt.buffer_var)
-    constant = all(isinstance(extent, IntImm) for extent in stmt.extents)
-    size = stmt.dtype.itemsize
-    for extent in stmt.extents:
-        size *= extent.value if isinstance(extent, IntImm) else 1
-    if constant and size <= STACK_LIMIT:
+    elements = constant_product(stmt.extents)
+    if elements is not None and elements * stmt.dtype.itemsize <= STACK_LIMIT:
         count = " * ".join(emitter.code(e, Precedence.PRODUCT) for e in stmt.extents) or "1"
-        emitter.line(f"{c_type} {name}[{count if size else 1}];")
+        emitter.line(f"{c_type} {name}[{count if elements else 1}];")
         _body_using(emitter, name, stmt.body, emitter.read)
         return
     count = " * ".join(f"(size_t){emitter.code(e, Precedence.UNARY)}" for e in stmt.extents)

@@ -9,7 +9,7 @@ from typing import Final
 from tilewright.error import CodegenError
 from tilewright.ir.convert import as_expr, cast
 from tilewright.ir.dtype import FLOAT32, DType, PointerType
-from tilewright.ir.expr import Call, Expr, IntImm, Var
+from tilewright.ir.expr import Call, Expr, IntImm, Var, constant_product
 from tilewright.target.codegen import MATH, EmitterTable
 from tilewright.target.codegen.c import calls, expressions, statements  # noqa: F401, emitters
 from tilewright.target.codegen.c.emitter import FunctionEmitter, Precedence, Text
@@ -197,13 +197,13 @@ def _allocate(emitter: KernelEmitter, stmt: Allocate) -> None:
         emitter.line(f"{pointer} {name} = ({pointer}){emitter.part_of_memory(stmt)};")
         emitter.statement(stmt.body)
         return
-    if not all(isinstance(extent, IntImm) for extent in stmt.extents):
+    elements = constant_product(stmt.extents)
+    if elements is None:
         raise CodegenError(
             f"target {emitter.target}: memory inside of a kernel has a constant size, and that of "
             f"{stmt.buffer_var.name} is {' * '.join(map(str, stmt.extents))}"
         )
-    size = max(math.prod(extent.value for extent in stmt.extents), 1)  # type: ignore[attr-defined]
-    declaration = f"{emitter.memory_type(stmt.dtype)} {name}[{size}]"
+    declaration = f"{emitter.memory_type(stmt.dtype)} {name}[{max(elements, 1)}]"
     is_shared = owner_of(scope) is MemoryOwner.BLOCK
     least = emitter.dialect.shared_alignment if is_shared else 1
     alignment = max(emitter.alignments.get(stmt.buffer_var, 1), least)

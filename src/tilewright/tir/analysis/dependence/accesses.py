@@ -7,11 +7,10 @@ any element may be read and written, except where the block declares regions of 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from tilewright.ir.expr import Call, Expr, IntImm, Let, Var
+from tilewright.ir.expr import Call, Expr, Let, Var, constant_product
 from tilewright.ir.op import CallEffectKind, Op
 from tilewright.tir.access import (
     ANYWHERE,
@@ -234,8 +233,7 @@ def _is_ordered(call: Call) -> bool:
 
 def _constant_size(buffer: Buffer) -> int:
     """Number of elements; 0 if it is symbolic."""
-    extents = [extent.value for extent in buffer.shape if isinstance(extent, IntImm)]
-    return math.prod(extents) if len(extents) == len(buffer.shape) else 0
+    return constant_product(buffer.shape) or 0
 
 
 def _pointers(value: Any) -> Iterator[Var]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from tilewright.arith import Analyzer, IterSum, detect_iter_map
 from tilewright.arith.linear import mentions
 from tilewright.ir.convert import as_expr
-from tilewright.ir.expr import Expr, IntImm, Var
+from tilewright.ir.expr import Expr, Var
 from tilewright.tir.analysis.dependence.example import (
     instance,
     instance_in_loops,
@@ -20,7 +20,7 @@ from tilewright.tir.analysis.dependence.relations import loop_map
 from tilewright.tir.analysis.dependence.solver import UndecidedError, bounded, isl
 from tilewright.tir.analysis.dependence.statements import Level, Statement
 from tilewright.tir.analysis.dependence.violation import Example, Violation, numbers
-from tilewright.tir.analysis.expressions import identical
+from tilewright.tir.analysis.expressions import identical, same_extent
 from tilewright.tir.buffer import Range
 
 
@@ -64,9 +64,7 @@ def covers_domain(level: Level, digits: Digits) -> bool:
 
 
 def _same(a: Expr, b: Expr) -> bool:
-    if isinstance(a, IntImm) and isinstance(b, IntImm):
-        return a.value == b.value
-    return identical(a, b) or Analyzer().can_prove_equal(a, b)
+    return same_extent(a, b) or Analyzer().can_prove_equal(a, b)
 
 
 def check_instances(before: Statement, copies: Sequence[Statement]) -> Violation | None:

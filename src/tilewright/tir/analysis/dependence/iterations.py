@@ -182,7 +182,7 @@ class _Index(NamedTuple):
         return None if form is None else _Index(form, self.bounds)
 
     def split(self, outer: Bounds) -> _Sides | None:
-        """The index in two; None if it is no sum of multiples of loops in `outer` and a rest."""
+        """The index in two; None if it is not a sum of multiples of loops in `outer` and a rest."""
         around: Terms = {}
         rest: Terms = {}
         for term, factor in self.form.terms.items():
@@ -246,7 +246,7 @@ def _values_of_iterators(statement: Statement) -> tuple[Bounds, list[LinearForm 
 
 
 class _NotLinearError(Exception):
-    """An expression with a part that is no form of loops."""
+    """An expression with a part that is not linear in loops."""
 
 
 def _form(expr: Expr, known: Mapping[Any, LinearForm], bounds: Bounds) -> LinearForm | None:

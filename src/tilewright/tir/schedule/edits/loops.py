@@ -32,6 +32,25 @@ def require_plain(loop: For) -> None:
         )
 
 
+def require_factors(loop: For, factors: Sequence[int | None], what: str) -> None:
+    """Refuse factors that are none, not positive, or more than one to infer.
+
+    Args:
+        loop: the loop that is cut.
+        factors: None for one to infer.
+        what: what is made by the factors, such as ``"split"``.
+    """
+    if not factors:
+        raise ScheduleError(f"a {what} of {{0}} needs at least one factor", at=[loop])
+    if sum(factor is None for factor in factors) > 1:
+        raise ScheduleError(
+            f"only one factor of a {what} may be None, and is then inferred", at=[loop]
+        )
+    for factor in factors:
+        if factor is not None and factor <= 0:
+            raise ScheduleError(f"the factors must be positive, got {factor}", at=[loop])
+
+
 def require_schedulable(tree: FunctionTree, loop: For) -> None:
     """Refuse a loop inside of the body of a leaf block: blocks are scheduled as they are."""
     if not tree.blocks_below(loop):

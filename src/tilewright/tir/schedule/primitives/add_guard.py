@@ -28,11 +28,11 @@ from tilewright.tir.substitute import substitute
 
 @primitive
 def add_guard(tree: FunctionTree, block: BlockRealize, loop: For) -> Edit:
-    """Let the iterations of a loop use again what a block computed in earlier ones.
+    """Let the iterations of a loop reuse what a block computed in earlier ones.
 
     The block gets a condition under which it computes only what no earlier iteration of the loop
-    has. If all iterations compute the same, only the first one does; if each computes a window
-    that overlaps with the one before, only what is new is computed.
+    has. If all iterations compute the same, only the first one does; if the windows of successive
+    iterations overlap, each computes only the new part.
 
     Before::
 

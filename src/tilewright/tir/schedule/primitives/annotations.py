@@ -97,9 +97,9 @@ def unsafe_hide_buffer_access(
 ) -> Edit:
     """Leave regions out of what a block states to read or to write.
 
-    What is hidden is not seen by the primitives that follow: this one asks them to trust the
-    caller that it does not matter. Nothing is proved, and the annotation `hides_accesses` says that
-    the block declares less than it accesses, which is malformed otherwise.
+    Later primitives do not see what is hidden: they trust the caller that it does not matter.
+    Nothing is proved, and the annotation `hides_accesses` says that the block declares less than it
+    accesses, which is malformed otherwise.
 
     Before::
 

@@ -49,8 +49,8 @@ def cache_read(
 ) -> Edit:
     """Let blocks read a buffer through a copy of it.
 
-    A new block copies what they read, in front of the first of them and behind the blocks that
-    write the buffer.
+    A new block copies what they read, before the first of them and after the blocks that write the
+    buffer.
 
     Before::
 
@@ -71,7 +71,7 @@ def cache_read(
                 vi, vj = T.axis.remap("SS", [i, j])
                 B[vi, vj] = A_local[vi, vj] * 2.0
 
-    The copy goes behind all that writes the buffer, also stores that are in no block.
+    The copy goes after everything that writes the buffer, including stores outside of blocks.
 
     Requires: nothing writes the buffer between the copy and the blocks that read it.
 

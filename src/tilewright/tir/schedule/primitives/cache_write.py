@@ -74,7 +74,7 @@ def cache_write(
     storage_scope: str,
     consumer_blocks: list[BlockRealize] | None = None,
 ) -> Edit:
-    """Let a block write into another buffer, which a new block copies to the place of the result.
+    """Let a block write into another buffer, which a new block copies to the original one.
 
     Before::
 
@@ -181,7 +181,7 @@ def _require_consumer(
 def cache_inplace(
     tree: FunctionTree, block: BlockRealize, read_buffer_index: Any, storage_scope: str
 ) -> Edit:
-    """Let a block read and write a copy of a buffer, which is copied back behind the block.
+    """Let a block read and write a copy of a buffer, which is copied back after the block.
 
     Before::
 
@@ -206,8 +206,8 @@ def cache_inplace(
                 v0 = T.axis.spatial(16, ax0)
                 A[v0] = A_local[v0]
 
-    Requires: the block reads and writes the buffer. In a loop whose iterations run at once, it
-    writes all that is copied back.
+    Requires: the block reads and writes the buffer. In a loop whose iterations run concurrently, it
+    writes everything that is copied back.
 
     Args:
         block: the block.

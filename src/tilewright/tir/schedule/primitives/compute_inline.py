@@ -23,9 +23,8 @@ from tilewright.tir.schedule.proofs.counterexamples import (
     collision,
     conflict,
     overwritten_input,
-    unwritten_read,
 )
-from tilewright.tir.schedule.proofs.dataflow import find_flow
+from tilewright.tir.schedule.proofs.dataflow import require_flow
 from tilewright.tir.schedule.proofs.regions import with_accesses
 from tilewright.tir.schedule.proofs.scope import buffers_read, buffers_written
 from tilewright.tir.schedule.tree import Edit, FunctionTree, bind_scope
@@ -34,7 +33,7 @@ from tilewright.tir.stmt import BlockRealize, BufferStore, For, Stmt
 
 @primitive
 def compute_inline(tree: FunctionTree, block: BlockRealize) -> Edit:
-    """Put the value that a block stores in the place of every read of it.
+    """Replace every read of a block's result by the value that the block stores.
 
     The block and the buffer that it writes disappear.
 
@@ -135,20 +134,7 @@ def _require_same_value(
     tree: FunctionTree, block: BlockRealize, reader: BlockRealize, buffer: Buffer
 ) -> None:
     """Refuse where an element would have another value when it is computed later."""
-    order = {item: position for position, item in enumerate(tree.blocks())}
-    if order[reader] < order[block]:
-        raise ScheduleError(
-            f"{{1}} reads `{buffer.name}` before {{0}} writes it",
-            at=[block, reader],
-            counterexample=partial(unwritten_read, tree, reader, buffer, [block]),
-        )
-    flow = find_flow(tree, buffer, block, reader)
-    if flow is None:
-        raise ScheduleError(
-            f"{{1}} may read elements of `{buffer.name}` that {{0}} does not write",
-            at=[block, reader],
-            counterexample=partial(unwritten_read, tree, reader, buffer, [block]),
-        )
+    flow = require_flow(tree, buffer, block, reader)
     inputs = {read.data for read in buffers_read(block.block)}
     for other in flow.between:
         for written in buffers_written(other.block):

@@ -34,8 +34,8 @@ def parallel(tree: FunctionTree, loop: For) -> Edit:
             S(i)
 
     Each thread gets an equal part of them. Where iterations take different amounts of time,
-    ``sch.annotate(loop, "pragma_parallel_schedule", "dynamic")`` lets a thread that is done take
-    some of those that are left.
+    ``sch.annotate(loop, "pragma_parallel_schedule", "dynamic")`` lets idle threads take iterations
+    from the others.
 
     Requires: no iteration depends on another one. Sums over the loop need `rfactor` first.
 
@@ -151,10 +151,10 @@ def bind(tree: FunctionTree, loop: For, thread_axis: str) -> Edit:
 
     Requires: no iteration depends on another one; for ``threadIdx``, iterations may also sum up
     into the same element (a reduction across threads), and for any axis if the block is annotated
-    as ``atomic``. Threads of different blocks of a kernel exchange nothing, in other loops of it
-    neither; all loops of an axis in a kernel fit together; and barriers stand only where all
-    threads come. A loop around or inside has the same axis
-    only if the inner one fills memory that the threads share, so that they can share the work::
+    as ``atomic``. Threads of different blocks of a kernel exchange no values, not even between its
+    loops; all loops of an axis in a kernel have compatible extents; and all threads reach every
+    barrier. A loop around or inside has the same axis only if the inner one fills memory that the
+    threads share, so that they can share the work::
 
         for i in T.thread_binding(32, thread="threadIdx.x"):
             for j in T.thread_binding(32, thread="threadIdx.x"):

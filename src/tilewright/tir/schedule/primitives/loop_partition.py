@@ -11,6 +11,7 @@ from tilewright.tir.expr import IterType
 from tilewright.tir.schedule.edits.bindings import TRUE, rebind
 from tilewright.tir.schedule.edits.copying import copied
 from tilewright.tir.schedule.edits.loops import (
+    require_factors,
     require_plain,
     require_schedulable,
     with_regions,
@@ -143,15 +144,7 @@ def _without_idle_inits(stmt: Stmt, analyzer: Analyzer) -> Stmt:
 def _extents(tree: FunctionTree, loop: For, factors: Sequence[int | None]) -> list[Expr]:
     """How many iterations each part has."""
     dtype = loop.loop_var.dtype
-    if not factors:
-        raise ScheduleError("a partition of {0} needs at least one factor", at=[loop])
-    if sum(factor is None for factor in factors) > 1:
-        raise ScheduleError(
-            "only one factor of a partition may be None, and is then inferred", at=[loop]
-        )
-    for factor in factors:
-        if factor is not None and factor <= 0:
-            raise ScheduleError(f"the factors must be positive, got {factor}", at=[loop])
+    require_factors(loop, factors, "partition")
     total = sum(factor for factor in factors if factor is not None)
     analyzer = tree.analyzer(loop)
     rest = analyzer.simplify(loop.extent - total)

@@ -12,7 +12,7 @@ from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.tir.index_limits import is_product_bounded
 from tilewright.tir.op import ceildiv
 from tilewright.tir.schedule.edits.bindings import bind_loops, guarded, rebind
-from tilewright.tir.schedule.edits.loops import nest, require_nested, require_plain
+from tilewright.tir.schedule.edits.loops import nest, require_factors, require_nested, require_plain
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.primitive import Number, primitive
 from tilewright.tir.schedule.proofs.edit_checks import require_fits
@@ -104,15 +104,7 @@ def split(
 def _extents(loop: For, factors: Sequence[int | None], *, checked: bool) -> list[Expr]:
     """The extents of the new loops."""
     dtype = loop.loop_var.dtype
-    if not factors:
-        raise ScheduleError("a split of {0} needs at least one factor", at=[loop])
-    if sum(factor is None for factor in factors) > 1:
-        raise ScheduleError(
-            "only one factor of a split may be None, and is then inferred", at=[loop]
-        )
-    for factor in factors:
-        if factor is not None and factor <= 0:
-            raise ScheduleError(f"the factors must be positive, got {factor}", at=[loop])
+    require_factors(loop, factors, "split")
     product = math.prod(factor for factor in factors if factor is not None)
     require_fits(product, dtype, "the product of the factors", loop)
     inferred = _inferred(loop, product)

@@ -30,7 +30,7 @@ def reorder(tree: FunctionTree, *ordered_loops: For) -> Edit:
             S(i, j, k)
 
     Requires: the loops are on one chain of perfectly nested loops (others may be between them and
-    stay where they are), no bounds of a loop depend on one that comes to stand inside of it, and
+    stay where they are), the bounds of a loop do not depend on one that ends up inside of it, and
     no two iterations that depend on each other change their order. The updates of a reduction may
     change theirs if its reducer is proved to be commutative and associative, also where values that
     it compares are equal (see `rfactor`).
@@ -165,8 +165,8 @@ def merge(tree: FunctionTree, *loops: For, place: str | None = None) -> Edit:
 
     Requires: the loops are in one scope, equally deep below the nearest statement around all of
     them, and equal in their extents level by level; on the way to that statement there are only
-    perfectly nested loops, without annotations and thread bindings. No instance of a block comes
-    to run before one that it depends on.
+    perfectly nested loops, without annotations and thread bindings. No instance of a block moves
+    before one that it depends on.
 
     Args:
         loops: two or more loops.

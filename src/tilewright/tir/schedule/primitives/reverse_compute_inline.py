@@ -10,6 +10,7 @@ from tilewright.ir.arithmetic import equal
 from tilewright.ir.expr import Expr, Var
 from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.ir.structural import structural_equal
+from tilewright.tir.analysis.expressions import same_element
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.schedule.edits.bindings import bindings_of, conjunction
 from tilewright.tir.schedule.edits.inlining import (
@@ -30,10 +31,9 @@ from tilewright.tir.schedule.proofs.counterexamples import (
     detached_instance,
     disturbance,
     idle_instance,
-    unwritten_read,
 )
 from tilewright.tir.schedule.proofs.coverage import writes_all
-from tilewright.tir.schedule.proofs.dataflow import find_flow, memory_read
+from tilewright.tir.schedule.proofs.dataflow import memory_read, require_flow
 from tilewright.tir.schedule.proofs.domains import runs_whole_domain
 from tilewright.tir.schedule.proofs.regions import is_inside, with_accesses
 from tilewright.tir.schedule.proofs.scope import buffers_read, buffers_written, scope_of
@@ -51,7 +51,7 @@ def require_each_once(tree: FunctionTree, block: BlockRealize, store: BufferStor
             counterexample=partial(idle_instance, tree, block),
         )
     if invert(block.block, store.indices) is None or any(
-        node.buffer.data is store.buffer.data and not _same_place(node, store)
+        node.buffer.data is store.buffer.data and not same_element(node, store)
         for node in walk(store)
         if isinstance(node, BufferLoad)
     ):
@@ -82,31 +82,11 @@ def require_all_read(
         )
 
 
-def _same_place(load: BufferLoad, store: BufferStore) -> bool:
-    return load.buffer is store.buffer and all(
-        structural_equal(a, b) for a, b in zip(load.indices, store.indices, strict=True)
-    )
-
-
-def require_undisturbed(
+def _require_undisturbed(
     tree: FunctionTree, producer: BlockRealize, block: BlockRealize, buffer: Buffer
 ) -> None:
     """Refuse if the block would have another effect where its producer runs."""
-    order = {item: position for position, item in enumerate(tree.blocks())}
-    if order[block] < order[producer]:
-        raise ScheduleError(
-            f"{{1}} reads `{buffer.name}` before {{0}} writes it",
-            at=[producer, block],
-            counterexample=partial(unwritten_read, tree, block, buffer, [producer]),
-        )
-    flow = find_flow(tree, buffer, producer, block)
-    if flow is None:
-        raise ScheduleError(
-            f"{{1}} may read elements of `{buffer.name}` that {{0}} does not write",
-            at=[producer, block],
-            counterexample=partial(unwritten_read, tree, block, buffer, [producer]),
-        )
-    for other in flow.between:
+    for other in require_flow(tree, buffer, producer, block).between:
         if other is not block:
             _require_not_touched(tree, producer, block, other, buffer)
 
@@ -141,9 +121,9 @@ def _require_not_touched(
 
 @primitive
 def reverse_compute_inline(tree: FunctionTree, block: BlockRealize) -> Edit:
-    """Let the only producer of a block store what the block would make of its value.
+    """Let the only producer of a block store what the block computes from its value.
 
-    The block and the buffer between both disappear.
+    The block and the buffer between the two disappear.
 
     Before::
 
@@ -193,7 +173,7 @@ def reverse_compute_inline(tree: FunctionTree, block: BlockRealize) -> Edit:
     values = _values_at(tree, producer, block, read, stored)
     if tree.checked:
         require_each_once(tree, block, store)
-        require_undisturbed(tree, producer, block, buffer)
+        _require_undisturbed(tree, producer, block, buffer)
         require_all_read(tree, producer, block, read)
     target = producer.block
     analyzer = tree.analyzer(target.body)

@@ -67,7 +67,7 @@ def rolling_buffer(tree: FunctionTree, block: BlockRealize, write_buffer_index: 
     along other dimensions are not computed again either.
 
     Requires: the block, and it alone, writes one element of the buffer, which is allocated in its
-    scope; all that read the buffer are in a loop around the block, behind it, and read what the
+    scope; all readers of the buffer are in a loop around the block, after it, and read what the
     same iteration computes; what the block computes for an element depends on nothing that these
     loops change; and the loops along which windows overlap are serial.
 

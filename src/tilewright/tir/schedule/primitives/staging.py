@@ -243,8 +243,8 @@ def lift_alloc(tree: FunctionTree, block: BlockRealize, buffer: Any, levels: int
             with T.block("outer"):
                 ...
 
-    Requires: no loop in between runs its iterations at once, which would share the memory; the
-    shape does not depend on iterators of the block.
+    Requires: no loop in between runs its iterations concurrently, since they would share the
+    memory; the shape does not depend on iterators of the block.
 
     Args:
         block: the block that allocates the buffer.

@@ -204,7 +204,7 @@ def tensorize(
 
     Requires: the computation is the one described, and the parts that the intrinsic works on lie
     inside of the buffers, with the strides and offsets that the implementation asks for. That the
-    implementation computes what the description says is the promise of who registered it.
+    implementation computes what the description says is the promise of whoever registered it.
 
     Args:
         block_or_loop: what to replace.

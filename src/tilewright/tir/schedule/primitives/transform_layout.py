@@ -66,10 +66,10 @@ def transform_layout(
                 vi, vj = T.axis.remap("SS", [i, j])
                 B[vi // 16, vj // 16, vi % 16, vj % 16] = A[vi, vj] * T.float32(2)
 
-    A layout may have padding, places where there is no element. The function never reads them.
-    With `pad_value` they are set to it by a block ``buffer_B_padding`` at the start of the
-    scope of an intermediate buffer, or of the function that writes a parameter. In a parameter that
-    is only read they are the caller's.
+    A layout may have padding: positions that hold no element. The function never reads them. With
+    `pad_value` they are set to it by a block ``buffer_B_padding`` at the start of the scope of an
+    intermediate buffer, or of the function that writes a parameter. In a parameter that is only
+    read, the caller sets them.
 
     Requires: the index map gives each element a place of its own; the buffer is accessed element
     by element; a parameter that gets padding has a `pad_value`.

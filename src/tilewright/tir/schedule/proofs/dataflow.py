@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 from tilewright.ir.expr import Var
@@ -12,6 +13,7 @@ from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion
 from tilewright.tir.schedule.contents import accesses_outside_of_blocks, contents
 from tilewright.tir.schedule.edits.bindings import bindings_of, bound_values, mentioned
 from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.proofs.counterexamples import unwritten_read
 from tilewright.tir.schedule.proofs.coverage import writes_all
 from tilewright.tir.schedule.proofs.regions import BlockAccess, accesses, relaxed, whole
 from tilewright.tir.schedule.proofs.scope import buffers_read, is_intermediate
@@ -80,6 +82,28 @@ def find_flow(
         if written_before(tree, buffer, producer, consumer, place):
             return Flow(place, _between(tree, place, producer, consumer))
     return None
+
+
+def require_flow(
+    tree: FunctionTree, buffer: Buffer, producer: BlockRealize, consumer: BlockRealize
+) -> Flow:
+    """`find_flow`; refuses a consumer that may read what its producer does not write before."""
+    answer = partial(unwritten_read, tree, consumer, buffer, [producer])
+    order = {item: position for position, item in enumerate(tree.blocks())}
+    if order[consumer] < order[producer]:
+        raise ScheduleError(
+            f"{{1}} reads `{buffer.name}` before {{0}} writes it",
+            at=[producer, consumer],
+            counterexample=answer,
+        )
+    flow = find_flow(tree, buffer, producer, consumer)
+    if flow is None:
+        raise ScheduleError(
+            f"{{1}} may read elements of `{buffer.name}` that {{0}} does not write",
+            at=[producer, consumer],
+            counterexample=answer,
+        )
+    return flow
 
 
 def _may_flow(

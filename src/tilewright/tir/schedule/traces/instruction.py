@@ -82,7 +82,7 @@ def step(
     The function is like one with `@primitive`: its signature is its schema, what it returns in an
     `Edit` becomes new random variables, and the schedule proves what it proves after each
     primitive. Loops and blocks in the `Edit` are those of a function as `prepare` makes it. The
-    step is no method, but applied by ``sch.apply(name, arguments)``.
+    step is not a method, but applied by ``sch.apply(name, arguments)``.
 
     Args:
         name: ``"<package>.<name>"``.

@@ -32,6 +32,7 @@ from tilewright.tir.transform.analysis.affine import (
     Key,
     affine,
     difference,
+    split,
     structural_key,
 )
 from tilewright.tir.transform.analysis.ranges import EnclosingScope
@@ -185,6 +186,44 @@ def access_of(node: BufferLoad | BufferStore) -> MemoryReference:
         data, dtype = node.buffer.data, node.buffer.dtype
         location = Location(data, terms, form.constant, lanes, predicate, dtype)
     return MemoryReference(node, location, variables, loads)
+
+
+def rows_are_apart(
+    locations: Iterable[Location | None], row: For, steps: For | None = None
+) -> bool:
+    """Whether an iteration of `row` accesses no element of memory that another one accesses.
+
+    Args:
+        locations: all accesses of that memory in an iteration.
+        row: the loop.
+        steps: a loop inside of it with constant bounds, over which the accesses may move.
+    """
+    forms: set[tuple[DType, int, frozenset[tuple[Any, int]]]] = set()
+    ends: list[int] = []
+    stride = 0
+    for location in locations:
+        if location is None:
+            return False
+        rows = split(LinearForm(dict(location.terms), location.offset), row.loop_var)
+        if rows is None or not rows[0].is_constant():
+            return False
+        stride, start, moves = rows[0].constant, rows[1], [0]
+        if steps is not None:
+            parts = split(start, steps.loop_var)
+            if parts is None or not parts[0].is_constant():
+                return False
+            start = parts[1]
+            moves = [parts[0].constant * step for step in _first_and_last(steps)]
+        forms.add((location.dtype, stride, frozenset(start.terms.items())))
+        lanes = (0, location.lanes - 1)
+        ends += [start.constant + move + lane for move in moves for lane in lanes]
+    return len(forms) == 1 and max(ends) - min(ends) < abs(stride)
+
+
+def _first_and_last(loop: For) -> tuple[int, int]:
+    assert isinstance(loop.min, IntImm)
+    assert isinstance(loop.extent, IntImm)
+    return loop.min.value, loop.min.value + loop.extent.value - 1
 
 
 def _dependences(node: BufferLoad | BufferStore) -> tuple[frozenset[Var], bool]:

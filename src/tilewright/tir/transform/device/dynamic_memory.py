@@ -22,11 +22,11 @@ from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.building.statements import statements
 
 ALIGNMENT: Final = 32
-"""Parts begin at multiples of so many bytes."""
+"""Alignment of the parts, in bytes."""
 
 
 def is_dynamic(stmt: Stmt) -> bool:
-    """Whether a statement allocates memory of a block whose size is no constant."""
+    """Whether a statement allocates memory of a block whose size is not constant."""
     return (
         isinstance(stmt, Allocate)
         and owner_of(storage_scope(stmt.buffer_var)) is MemoryOwner.BLOCK

@@ -12,14 +12,13 @@ each other are next to each other, as in memory that belongs to one thread.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Final
 
 from tilewright.ir.arithmetic import add, multiply
 from tilewright.ir.convert import as_expr
 from tilewright.ir.dtype import HANDLE, PointerType, PrimType
-from tilewright.ir.expr import Expr, IntImm, Var
+from tilewright.ir.expr import Expr, Var, constant_product
 from tilewright.ir.rewrite import Rewriter, Visitor
 from tilewright.tir.buffer import ZERO, Buffer, BufferLoad, storage_scope
 from tilewright.tir.function import PrimFunc
@@ -72,9 +71,9 @@ class _Kernels(Rewriter):
     def _is_large(self, stmt: Allocate) -> bool:
         if storage_scope(stmt.buffer_var) not in ("global", "local"):
             return False
-        extents = [extent.value for extent in stmt.extents if isinstance(extent, IntImm)]
-        if len(extents) == len(stmt.extents):
-            return math.prod(extents) * stmt.dtype.itemsize >= LARGE
+        elements = constant_product(stmt.extents)
+        if elements is not None:
+            return elements * stmt.dtype.itemsize >= LARGE
         return all(self._sizes.issuperset(variables_of(extent)) for extent in stmt.extents)
 
 

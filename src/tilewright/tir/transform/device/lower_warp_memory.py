@@ -20,7 +20,7 @@ from typing import Final
 from tilewright.arith import Analyzer
 from tilewright.arith.linear import detect_linear_equation
 from tilewright.ir.convert import as_expr, const
-from tilewright.ir.expr import Expr, IntImm, Var, const_int_value, is_const_int
+from tilewright.ir.expr import Expr, IntImm, Var, const_int_value, constant_product, is_const_int
 from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.tir.buffer import Buffer, BufferLoad, decl_buffer, storage_scope
 from tilewright.tir.function import PrimFunc
@@ -142,9 +142,7 @@ class _Registers:
         axis = next(axis for axis in axes if axis.tag == "threadIdx.x")
         self._lane_var, self._lanes = axis.var, min(threads, warp_size)
         self._neighbours = self._neighbours_of(stmt)
-        count = 1
-        for extent in stmt.extents:
-            count *= const_int_value(extent) or 0
+        count = constant_product(stmt.extents) or 0
         rounds = -(-count // (self._lanes * self._neighbours))
         registers = rounds * self._neighbours
         self._buffer: Buffer = decl_buffer(

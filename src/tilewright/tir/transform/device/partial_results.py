@@ -112,7 +112,7 @@ class PartialReduction:
                 raise KernelError(
                     f"block {self.block.name} reduces along loop {first.loop_var.name}, bound to "
                     f"{tag_of(first)}, for all {loop.extent} iterations of loop "
-                    f"{loop.loop_var.name} inside, which is no constant: a thread has no memory "
+                    f"{loop.loop_var.name} inside, which is not constant: a thread has no memory "
                     "for that many results",
                     loops=[loop.loop_var, first.loop_var],
                     hint="move the loop out of the reduction",

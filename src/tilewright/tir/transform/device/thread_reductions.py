@@ -129,7 +129,7 @@ def require_hoisted(leaf: ReductionBlock, hoisted: Sequence[For]) -> None:
 
 
 def not_constant(block: str, loop: For) -> KernelError:
-    """The refusal of a loop over threads whose extent is no constant."""
+    """The refusal of a loop over threads whose extent is not constant."""
     return KernelError(
         f"block {block}: loop {loop.loop_var.name} has {loop.extent} iterations and is bound to "
         f"{tag_of(loop)}: the number of threads of a block is a constant",

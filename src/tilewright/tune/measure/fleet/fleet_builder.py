@@ -41,7 +41,7 @@ class FleetBuilder(StreamingBuilder):
         self._finalizer = weakref.finalize(self, shutil.rmtree, self._directory, True)
 
     def stream(self, build_inputs: Sequence[BuilderInput]) -> Iterator[tuple[int, BuilderResult]]:
-        """The results with the positions of their inputs, each as soon as it is there."""
+        """The results with the positions of their inputs, each as soon as it arrives."""
         futures = self.begin(build_inputs, lambda position, result: None)
         positions = {id(future): position for position, future in enumerate(futures)}
         try:

@@ -160,7 +160,7 @@ class FleetRunner(Runner):
             return [_lost(error, pool) for _ in items]
 
     def _limit(self, candidates: int) -> float:
-        """Seconds after which a worker that has to run so many hangs."""
+        """Seconds after which a worker with that many candidates to run counts as hung."""
         return candidates * self.timeout_sec + self.grace_sec
 
     def _known_of(self, item: RunnerInput, mod: IRModule | None = None) -> _Known:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 BUILDING: Final = 4
-"""One machine in so many builds for the others, where candidates use all cores of a machine."""
+"""One in this many machines builds for the others, where candidates use all cores of a machine."""
 
 
 class Layout(NamedTuple):

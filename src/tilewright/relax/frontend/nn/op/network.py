@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from tilewright.error import ArgumentError, ArgumentValueError
+from tilewright.error import ArgumentError, ArgumentValueError, require_one_of
 from tilewright.ir.expr import IntImm
 from tilewright.relax import const, op
 from tilewright.relax.expr import PrimValue
@@ -215,10 +215,7 @@ def interpolate(
         raise ArgumentError(
             "nn.op.interpolate: recompute_scale_factor and antialias are not supported"
         )
-    if mode not in _METHODS:
-        raise ArgumentValueError(
-            f"nn.op.interpolate: mode is one of {', '.join(_METHODS)}, got {mode!r}"
-        )
+    require_one_of("nn.op.interpolate: mode", mode, _METHODS)
     if (size is None) == (scale_factor is None):
         raise ArgumentError("nn.op.interpolate: give either size or scale_factor")
     if scale_factor is not None:

@@ -45,7 +45,7 @@ def reshape(graph: Graph, x: Any, shape: Any, *, allowzero: int = 0) -> Any:
 
 
 def _is_extent(graph: Graph, size: Any) -> bool:
-    """Whether a number is known to be no placeholder of another."""
+    """Whether a number is known to be an extent, rather than one of the placeholders 0 and -1."""
     return isinstance(size, int) or graph.builder.analyzer.can_prove(size >= 0)
 
 
@@ -67,7 +67,7 @@ def transpose(graph: Graph, x: Any, *, perm: Sequence[int] | None = None) -> Any
     rank = graph.rank_of(x)
     order = list(reversed(range(rank))) if perm is None else list(perm)
     if sorted(order) != list(range(rank)):
-        raise UnsupportedError(f"perm={order} is no order of {rank} dimensions")
+        raise UnsupportedError(f"perm={order} is not an order of {rank} dimensions")
     return graph.permute(x, order) if rank else x
 
 

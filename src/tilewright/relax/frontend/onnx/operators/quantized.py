@@ -149,7 +149,7 @@ def _shifted(graph: Graph, x: Any, zero_point: Any, axis: int) -> Any:
 
 
 def _constant_zero(graph: Graph, zero_point: Any) -> int | None:
-    """The constant that all zero points are; None if they are no constants, or differ."""
+    """The constant that all zero points are; None if they are not constant, or differ."""
     if zero_point is None:
         return 0
     known = graph.elements(zero_point)
