@@ -153,7 +153,7 @@ def test_a_reduction_over_several_axes():
     [
         ({"structure": "SXS"}, ArgumentValueError, '"S" and "R"'),
         ({"structure": "RS", "tile_binds": ["blockIdx.x"]}, ArgumentValueError, "are spatial"),
-        ({"reuse_write": {"req": "maybe", "levels": [1]}}, ArgumentValueError, "no, may, must"),
+        ({"reuse_write": {"req": "maybe", "levels": [1]}}, ArgumentValueError, "'may' or 'must'"),
         ({"reuse_write": {"req": "may", "levels": [9]}}, ArgumentValueError, "from 1 to 6"),
         ({"reuse_write": {"need": "may"}}, ArgumentError, "no 'need'"),
         ({"reuse_read": 3}, ArgumentError, "expected a ReuseType"),
