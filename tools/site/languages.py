@@ -23,12 +23,15 @@ class Language(NamedTuple):
 
     def pages(self) -> list[Path]:
         """The Markdown pages of this language, relative to `sources`."""
-        others = [other.sources for other in LANGUAGES if other.sources.parent == self.sources]
-        return sorted(
-            page.relative_to(self.sources)
-            for page in self.sources.rglob("*.md")
-            if page.name != "README.md" and not any(page.is_relative_to(o) for o in others)
-        )
+        paths = (path.relative_to(self.sources) for path in self.sources.rglob("*.md"))
+        return sorted(filter(self.has, paths))
+
+    def has(self, page: Path) -> bool:
+        """Whether there is a page of that name in this language."""
+        path = self.sources / page
+        others = (other.sources for other in LANGUAGES if other.sources.parent == self.sources)
+        is_page = path.suffix == ".md" and path.name != "README.md" and path.is_file()
+        return is_page and not any(path.is_relative_to(other) for other in others)
 
 
 ENGLISH: Final = Language("en", DOCS, "")

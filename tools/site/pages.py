@@ -87,7 +87,7 @@ def link_of_site(language: Language, page: Path, match: re.Match[str]) -> str:
     if target.suffix != ".md":
         return f"[{text}]({SOURCES}/{target.relative_to(ROOT).as_posix()}{anchor})"
     inside = target.is_relative_to(language.sources)
-    if inside and target.relative_to(language.sources) in language.pages():
+    if inside and language.has(target.relative_to(language.sources)):
         return match[0]
     return _plain_link(text, match["path"].removesuffix(".md") + ".html" + anchor)
 

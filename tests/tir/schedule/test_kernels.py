@@ -197,6 +197,38 @@ def test_threads_do_not_wait_where_some_of_them_do_not_come():
     assert "Hint: let all threads come" in text
 
 
+@pytest.mark.parametrize("through_a_variable", [False, True])
+def test_threads_do_not_wait_in_a_loop_that_some_of_them_leave_earlier(through_a_variable):
+    @T.prim_func
+    def triangle(A: T.Buffer((8, 8, 64), "float32"), B: T.Buffer((8, 8), "float32")):
+        for i in T.thread_binding(8, thread="threadIdx.y"):
+            for k in range(i + 1):
+                for j in range(64):
+                    with T.block("B"):
+                        vi, vk = T.axis.spatial(8, i), T.axis.spatial(8, k)
+                        vj = T.axis.reduce(64, j)
+                        with T.init():
+                            B[vi, vk] = T.float32(0)
+                        B[vi, vk] += A[vi, vk, vj]
+
+    @T.prim_func
+    def rows(A: T.Buffer((8, 8, 64), "float32"), B: T.Buffer((8, 8), "float32")):
+        for i in T.thread_binding(8, thread="threadIdx.y"):
+            with T.LetStmt(i + 1) as count:
+                for k in range(count):
+                    for j in range(64):
+                        with T.block("B"):
+                            vi, vk = T.axis.spatial(8, i), T.axis.spatial(8, k)
+                            vj = T.axis.reduce(64, j)
+                            with T.init():
+                                B[vi, vk] = T.float32(0)
+                            B[vi, vk] += A[vi, vk, vj]
+
+    sch = Schedule(rows if through_a_variable else triangle)
+    text = refusal(sch, "bind", sch.get_loops("B")[2], "threadIdx.x")
+    assert "in loop k, which has not as many iterations for all of them" in text
+
+
 def test_threads_share_a_reduction_only_if_all_of_it_is_between_them():
     @T.prim_func
     def running(A: T.Buffer((4, 8)), B: T.Buffer((1,)), C: T.Buffer((4,))):
