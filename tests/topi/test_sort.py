@@ -84,6 +84,34 @@ def test_topk(k, ascending):
 
 
 @pytest.mark.parametrize("right", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "int8", "int64"])
+@pytest.mark.parametrize("length", [1, 64, 65, 100, 1000])
+def test_long_sequences_are_searched(length, dtype, right):
+    sequences = np.sort(whole(2, length, dtype=dtype, low=-100, high=100))
+    values = whole(2, 77, dtype=dtype, seed=1, low=-110, high=110)
+    if dtype == "float32":
+        sequences[0, -1] = values[0, 5] = np.nan
+    side = "right" if right else "left"
+    for sequence, expected in [
+        (sequences, [np.searchsorted(s, v, side) for s, v in zip(sequences, values, strict=True)]),
+        (sequences[0], np.searchsorted(sequences[0], values, side)),
+    ]:
+        S, V = (te.placeholder(x.shape, dtype) for x in (sequence, values))
+        func = te.create_prim_func([S, V, topi.searchsorted(S, V, right, "int32")])
+        found = np.empty(values.shape, "int32")
+        tvm.build(func, target="llvm")(np.ascontiguousarray(sequence), values, found)
+        equal(found, expected)
+
+
+def test_sequences_of_symbolic_length():
+    for length in (0, 1, 5):
+        sequence, values = np.sort(whole(length)), whole(7, seed=1)
+        dims = [("n",), (7,)]
+        result = run(topi.searchsorted, sequence, values, dims=dims)
+        equal(result, np.searchsorted(sequence, values))
+
+
+@pytest.mark.parametrize("right", [False, True])
 def test_searchsorted(right):
     sequence, values = np.sort(whole(9)), whole(3, 4, seed=1)
     side = "right" if right else "left"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from tilewright import te
+from tilewright import te, tir
 from tilewright.error import ArgumentError, ArgumentValueError, ShapeError
-from tilewright.ir.arithmetic import logical_and, logical_not, logical_or
+from tilewright.ir.arithmetic import logical_not
 from tilewright.ir.convert import as_expr, cast, const
 from tilewright.ir.dtype import INT64, DType
 from tilewright.ir.expr import Expr
@@ -17,11 +17,15 @@ from tilewright.te.tensor import extent_text
 from tilewright.topi import tag
 from tilewright.topi.nn.window import constant, simplified
 from tilewright.topi.operands import normalized_axis
+from tilewright.topi.search_rows import search_rows
 from tilewright.topi.sort_rows import argsort_rows, top_rows
 from tilewright.topi.utils import unravel_index
 
 MOST_KEPT: Final = 64
 """So many elements are found by keeping the best ones; for more, all are sorted."""
+
+SHORT_SEQUENCE: Final = 64
+"""Maximum length of sequences all elements of which are compared with each value, in vectors."""
 
 
 def sort(data: Tensor, axis: int = -1, is_ascend: int = 1) -> Tensor:
@@ -107,23 +111,60 @@ def searchsorted(
             f"topi.searchsorted: a sequence, or sequences in {values.ndim} dimensions as the "
             f"values, not in {sorted_sequence.ndim}"
         )
-    length = sorted_sequence.shape[-1]
-    step = te.reduce_axis((0, length), "k")
+
+    def comes_before(element: Any, value: Any) -> Expr:
+        return logical_not(_less(value, element)) if right else _less(element, value)
+
+    length = constant(sorted_sequence.shape[-1])
+    if length is not None and length <= SHORT_SEQUENCE:
+        return _counted_before(sorted_sequence, values, comes_before, out_dtype)
+    leading = sorted_sequence.ndim - 1
+    sequences, rows = _as_rows(sorted_sequence, leading), _as_rows(values, leading)
+    search = search_rows(values.dtype, out_dtype, comes_before)
+    places = te.extern_primfunc([sequences, rows], search, "searchsorted")
+    outer, inner = values.shape[:leading], values.shape[leading:]
+    return te.compute(
+        values.shape,
+        lambda *i: places(_row_of(i[:leading], outer), _row_of(i[leading:], inner)),
+        "T_searchsorted",
+        tag.INJECTIVE,
+    )
+
+
+def _counted_before(
+    sequence: Tensor, values: Tensor, comes_before: Callable[[Any, Any], Expr], dtype: str
+) -> Tensor:
+    """How many elements come before each value, of sequences that are searched as a whole."""
+    step = te.reduce_axis((0, sequence.shape[-1]), "k")
 
     def count(*place: Any) -> Any:
-        before = place[:-1] if sorted_sequence.ndim > 1 else ()
-        element, value = sorted_sequence(*before, step.var), values(*place)
-        smaller = logical_not(_less(value, element)) if right else _less(element, value)
-        return te.sum(cast(out_dtype, smaller), axis=step)
+        before = place[:-1] if sequence.ndim > 1 else ()
+        smaller = comes_before(sequence(*before, step.var), values(*place))
+        return te.sum(cast(dtype, smaller), axis=step)
 
     return te.compute(values.shape, count, "T_searchsorted", tag.COMM_REDUCE)
+
+
+def _as_rows(data: Tensor, leading: int) -> Tensor:
+    """A matrix with a row for each place in the `leading` dimensions."""
+    outer, inner = data.shape[:leading], data.shape[leading:]
+    shape = [
+        simplified(math.prod((cast(INT64, extent) for extent in extents), start=const(1, INT64)))
+        for extents in (outer, inner)
+    ]
+    return te.compute(
+        shape,
+        lambda row, column: data(*_unravelled(row, outer), *_unravelled(column, inner)),
+        "T_rows",
+        tag.INJECTIVE,
+    )
 
 
 def _less(a: Any, b: Any) -> Expr:
     """Whether `a` comes before `b`."""
     if not a.dtype.is_float:
         return a < b
-    return logical_or(a < b, logical_and(logical_not(te.isnan(a)), te.isnan(b)))
+    return tir.Select(te.isnan(b), logical_not(te.isnan(a)), a < b)
 
 
 def _order(data: Tensor, along: int, ascending: bool, count: int | None = None) -> Tensor:

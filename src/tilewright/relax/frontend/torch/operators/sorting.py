@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tilewright import topi
 from tilewright.relax import op
 from tilewright.relax.frontend.table import UnsupportedError
 from tilewright.relax.frontend.torch.graph import Graph
@@ -118,11 +119,7 @@ def searchsorted(
 
 
 def _count_before(graph: Graph, boundaries: Any, x: Any, right: bool) -> Any:
-    before = op.less_equal if right else op.less
-    if graph.rank_of(boundaries) > 1:
-        boundaries = graph.emit(op.expand_dims(boundaries, -2))
-    truths = before(boundaries, op.expand_dims(x, -1))
-    return graph.emit(op.sum(op.astype(truths, graph.dtype), -1))
+    return graph.emit_te(topi.searchsorted, boundaries, x, right, graph.dtype)
 
 
 @converts("aten.argsort.default")
