@@ -43,7 +43,7 @@ class ScheduleRule(TargetPart):
 
     @staticmethod
     def create(kind: str) -> list[ScheduleRule]:
-        """The rules for a kind of target, new ones every time.
+        """New rules for a kind of target.
 
         Args:
             kind: ``"llvm"``, ``"c"``, ``"vnni"``, ``"avx512"``, ``"dotprod"``, ``"cuda"``,
