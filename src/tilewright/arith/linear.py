@@ -13,6 +13,7 @@ person wrote it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import gcd
 from typing import Any, NamedTuple
 
 from tilewright.arith.facts import Interval
@@ -246,6 +247,28 @@ def linear_form(
     terms: Terms = {}
     constant = collect(expr, 1, terms, opaque, known)
     return LinearForm(nonzero(terms), constant)
+
+
+def without_low_digits(
+    form: LinearForm, bounds: Callable[[LinearForm], Interval]
+) -> LinearForm | None:
+    """A shorter form that is negative where `form` is, and nowhere else; None if there is none.
+
+    ``8 * i + j - 128`` with ``0 <= j < 8`` gives ``i - 16``: ``g * (upper + q) + lower`` with
+    ``0 <= lower < g`` is negative if and only if ``upper + q`` is.
+    """
+    factors = [abs(factor) for factor in form.terms.values()]
+    for g in sorted({*factors, gcd(*factors)}, reverse=True):
+        if g == 1:
+            break
+        lower = {term: factor for term, factor in form.terms.items() if factor % g}
+        if len(lower) == len(form.terms):
+            continue
+        low, high = bounds(LinearForm(lower, form.constant % g))
+        if low >= 0 and high < g:
+            upper = {term: factor // g for term, factor in form.terms.items() if not factor % g}
+            return LinearForm(upper, form.constant // g)
+    return None
 
 
 def constant_difference(a: Expr, b: Expr) -> int | None:

@@ -38,6 +38,7 @@ class DType(str):
         itemsize: bytes that one value of this type (all lanes) takes in memory.
         min_int: smallest value of an integer type.
         max_int: largest value of an integer type.
+        is_scalar_integer: whether a value is one number, signed or not, as extents and indices are.
         is_index: whether it is a signed integer of 32 bits or more. Arithmetic on variables of
             such a type computes indices and sizes, and is taken not to overflow; on narrower and
             on unsigned types, it wraps around.
@@ -45,8 +46,8 @@ class DType(str):
 
     __slots__ = (
         "bits", "code", "element", "is_bool", "is_float", "is_handle", "is_index", "is_int",
-        "is_integral",
-        "is_uint", "is_vector", "itemsize", "lanes", "max_int", "min_int",
+        "is_integral", "is_scalar_integer", "is_uint", "is_vector", "itemsize", "lanes", "max_int",
+        "min_int",
     )  # fmt: skip
     code: str
     bits: int
@@ -60,6 +61,7 @@ class DType(str):
     is_index: bool
     is_uint: bool
     is_integral: bool
+    is_scalar_integer: bool
     is_float: bool
     is_handle: bool
     is_vector: bool
@@ -140,6 +142,7 @@ def _create(text: str, code: str, bits: int, lanes: int) -> DType:
     self.is_index = code == "int" and bits >= 32
     self.is_uint = code == "uint"
     self.is_integral = code in ("int", "uint", "bool")
+    self.is_scalar_integer = code in ("int", "uint") and lanes == 1
     self.is_float = code in ("float", "bfloat", "float8")
     self.is_handle = code == "handle"
     self.is_vector = lanes > 1

@@ -82,7 +82,7 @@ def as_range(value: object, what: str) -> Range:
 
 def _bound(value: object) -> Expr:
     bound = as_expr(value)
-    if not bound.dtype.is_integral or bound.dtype.is_bool or bound.dtype.is_vector:
+    if not bound.dtype.is_scalar_integer:
         raise DTypeError(
             f"a bound of a Range is a scalar integer, got {value!r} of dtype {bound.dtype!s}"
         )

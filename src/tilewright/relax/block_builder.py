@@ -1,4 +1,4 @@
-"""`BlockBuilder`: how graph functions are made, by users, the parser and passes.
+"""`BlockBuilder`, with which users, the parser and passes make graph functions.
 
 ::
 
@@ -215,7 +215,7 @@ class BlockBuilder(OpenFunctions):
     ) -> Any:
         """The call of a tensor program that computes ``func(*args, **kwargs)``.
 
-        See `tilewright.relax.call_te` for what becomes of the arguments.
+        See `tilewright.relax.call_te` for how the arguments are converted.
 
         Args:
             func: makes tensors of tensors, such as a function of `tilewright.topi`.
@@ -231,7 +231,7 @@ class BlockBuilder(OpenFunctions):
     def emit_te(
         self, func: Callable[..., Any], *args: Any, name_hint: str = "", **kwargs: Any
     ) -> Var:
-        """Bind what `call_te` gives to a new variable."""
+        """Bind the result of `call_te` to a new variable."""
         return self.emit(self.call_te(func, *args, **kwargs), name_hint)
 
 

@@ -1,4 +1,4 @@
-"""From a function on tensors to a tensor program of the module, and the call of it.
+"""Calls of functions on tensors, which become tensor programs of the module.
 
 Graph values among the arguments become what functions on tensors take: an array a tensor, a tuple
 a list, a shape a tuple of extents, a scalar an expression. The tensor program has symbolic sizes of

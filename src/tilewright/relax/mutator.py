@@ -235,7 +235,7 @@ class PyExprMutator(GraphMethods):
         return var if info is None else self.with_struct_info(var, info)
 
     def visit_struct_info_(self, info: StructInfo) -> StructInfo:
-        """Struct info that is said by the program: of parameters, casts and calls of kernels."""
+        """Struct info that the program states: of parameters, casts and calls of kernels."""
         return _Renaming(self._variables)(info) if self._variables else info
 
     # --- for subclasses ---------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What happens to a module of graphs before it is compiled: the passes, in order."""
+"""The passes that prepare a module of graphs for compilation, in order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tilewright.target import Target
 
 
 def zero() -> Pass:
-    """Make few and large kernels; of the machine, its vectors and dot products matter."""
+    """Make few, large kernels, suited to the vectors and dot products of the machine."""
     return Sequential(
         [
             # Simplify the graph while it still says what is meant.
@@ -47,7 +47,7 @@ def zero() -> Pass:
 
 
 def default_build() -> Pass:
-    """What `relax.build` does by default: `zero`, and what running needs."""
+    """The default pipeline of `relax.build`: `zero`, and the passes that execution needs."""
     return Sequential(
         [
             zero(),
@@ -65,7 +65,7 @@ def static_shape_tuning(
     work_dir: str = "tuning_logs",
     max_trials_per_task: int | None = None,
 ) -> Pass:
-    """`zero`, and for each kernel of it the best schedule that a search finds.
+    """`zero`, followed by a search for the best schedule of each kernel.
 
     Args:
         total_trials: how many candidates are measured at most.

@@ -63,7 +63,7 @@ def free_sizes_of(info: Node) -> list[Var]:
 def upper_bounds_of(
     attrs: Mapping[str, Any], sizes: Iterable[Var]
 ) -> Iterator[tuple[Var, int, str]]:
-    """The sizes of a function that have a largest value, that value, and a message.
+    """The sizes of a function with an upper bound, the bound, and a message.
 
     The message is a printf format of the size.
     """
@@ -98,7 +98,7 @@ def defined_sizes_of(info: StructInfo) -> list[Var]:
 
 
 def extents_in(root: Node) -> list[Var]:
-    """The symbolic sizes that are at least 0, because an extent is they or a multiple of them.
+    """The symbolic sizes that are at least 0, because they or multiples of them are extents.
 
     Scalars may be negative, and so may sizes that only occur within other expressions.
     """
@@ -178,7 +178,7 @@ def substitute_sizes(root: Any, sizes: Mapping[Var, Expr], analyzer: Analyzer | 
 def solve_sizes(
     params: tuple[StructInfo, ...], arguments: Sequence[StructInfo], analyzer: Analyzer
 ) -> dict[Var, Expr]:
-    """The symbolic sizes of a signature, as far as they follow from the arguments.
+    """The symbolic sizes of a signature that follow from the arguments.
 
     Extents that are a size alone come first; then those with one unknown size, such as ``n + 1``,
     are solved for it.

@@ -1,4 +1,4 @@
-"""Struct info: what is known of a value while the program is compiled.
+"""Struct info: what the compiler knows about a value.
 
 It says what kind of value it is, and for an array its rank, its dtype and its extents, which may
 be expressions of symbolic sizes. Every expression of a normalised program has one.
@@ -249,7 +249,7 @@ def _extent(position: int, value: Any, least: int) -> Expr:
             f"extent {position} of a shape is an integer, got {value!r}; an array becomes a shape "
             "by R.tensor_to_shape, and R.match_cast names its extents"
         ) from None
-    if not extent.dtype.is_integral or extent.dtype.is_bool or extent.dtype.is_vector:
+    if not extent.dtype.is_scalar_integer:
         hint = ", or a size such as tir.Var('n', 'int64')" if isinstance(value, str) else ""
         raise ArgumentError(f"extent {position} of a shape is an integer{hint}, got {value!r}")
     constant = getattr(extent, "value", 0)

@@ -203,7 +203,7 @@ def as_shape(shape: Any, owner: str) -> tuple[Expr, ...]:
     extents = []
     for position, item in enumerate(items):
         extent = as_expr(int(item) if isinstance(item, float) and item.is_integer() else item)
-        if not extent.dtype.is_integral or extent.dtype.is_bool or extent.dtype.is_vector:
+        if not extent.dtype.is_scalar_integer:
             raise DTypeError(
                 f"{owner}: extent {position} is {extent!r} of dtype {extent.dtype!s}; extents are "
                 "integers"

@@ -267,7 +267,7 @@ class IndexMap(Node):
 
 def _scalar(what: str, value: Any) -> Expr:
     expr = as_expr(value)
-    if not expr.dtype.is_integral or expr.dtype.is_bool or expr.dtype.is_vector:
+    if not expr.dtype.is_scalar_integer:
         raise DTypeError(f"IndexMap: {what} needs integers, got {expr!r} of dtype {expr.dtype!s}")
     return expr
 

@@ -79,7 +79,7 @@ def _index(value: Any, dtype: DType) -> Expr:
         index = as_expr(value, dtype if isinstance(value, int) else None)
     except DTypeError:
         index = None
-    if index is None or not index.dtype.is_integral or index.dtype.is_bool or index.dtype.is_vector:
+    if index is None or not index.dtype.is_scalar_integer:
         raise ArgumentError(
             f"IndexMap.from_func: the function returns integer expressions, got {value!r}"
         )
@@ -126,7 +126,7 @@ def _index_dtypes(index_dtype: Any, count: int) -> list[DType]:
     if len(dtypes) != count:
         raise ArgumentError(f"IndexMap.from_func: {len(dtypes)} dtypes for {count} indices")
     for dtype in dtypes:
-        if not dtype.is_integral or dtype.is_bool or dtype.is_vector:
+        if not dtype.is_scalar_integer:
             raise DTypeError(f"IndexMap.from_func: {dtype!s} is not an integer type")
     return dtypes
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from tilewright import te, tir
-from tilewright.error import ArgumentError, ArgumentValueError, ShapeError
+from tilewright.error import ArgumentError, ShapeError, require_one_of
 from tilewright.ir.arithmetic import logical_not
 from tilewright.ir.convert import as_expr, cast, const
 from tilewright.ir.dtype import INT64, DType
@@ -76,10 +76,7 @@ def topk(
         is_ascend: whether the smallest ones are wanted instead.
         dtype: of the places.
     """
-    if ret_type not in ("both", "values", "indices"):
-        raise ArgumentValueError(
-            f'topi.topk: `ret_type` is "both", "values" or "indices", got {ret_type!r}'
-        )
+    require_one_of("topi.topk: `ret_type`", ret_type, ("both", "values", "indices"))
     along = normalized_axis("topi.topk", axis, data.ndim)
     extent = data.shape[along]
     known = constant(k)
@@ -154,7 +151,7 @@ def _as_rows(data: Tensor, leading: int) -> Tensor:
     ]
     return te.compute(
         shape,
-        lambda row, column: data(*_unravelled(row, outer), *_unravelled(column, inner)),
+        lambda row, column: data(*unravel_index(row, outer), *unravel_index(column, inner)),
         "T_rows",
         tag.INJECTIVE,
     )
@@ -177,20 +174,13 @@ def _order(data: Tensor, along: int, ascending: bool, count: int | None = None) 
     length = cast(INT64, data.shape[along])
 
     def element(row: Any, j: Any) -> Any:
-        index = _unravelled(row, outer)
+        index = unravel_index(row, outer)
         return data(*index[:along], j, *index[along:])
 
     rows = te.compute((simplified(number), length), element, "T_rows", tag.INJECTIVE)
     if count is None:
         return te.extern_primfunc([rows], argsort_rows(rows.dtype, ascending), "argsort")
     return te.extern_primfunc([rows], top_rows(rows.dtype, count, ascending), "topk")
-
-
-def _unravelled(row: Any, extents: Sequence[Expr]) -> list[Any]:
-    """The indices of a row, counted over all dimensions `extents`."""
-    if any(constant(extent) == 0 for extent in extents):
-        return [row for _ in extents]  # no rows
-    return unravel_index(row, extents)
 
 
 def _row_of(index: Sequence[Any], extents: Sequence[Expr]) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 from tilewright.arith import Analyzer
 from tilewright.error import ArgumentValueError, ShapeError
 from tilewright.ir.convert import as_expr
-from tilewright.ir.expr import Expr, FloatImm, IntImm
+from tilewright.ir.expr import Expr, FloatImm, IntImm, is_const_int
 
 __all__ = [
     "ceil_div",
@@ -109,7 +109,9 @@ def ravel_index(indices: Sequence[Any], shape: Sequence[Any]) -> Any:
 
 
 def unravel_index(idx: Any, shape: Sequence[Any]) -> list[Any]:
-    """The indices of the element at position `idx` in row-major order."""
+    """The indices of the element at position `idx` in row-major order; any, if there are none."""
+    if any(is_const_int(as_expr(extent), 0) for extent in shape):
+        return [idx for _ in shape]
     indices = []
     for extent in reversed(shape[1:]):
         indices.append(idx % extent)

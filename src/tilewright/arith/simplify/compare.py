@@ -7,7 +7,7 @@ from typing import Any
 
 from tilewright.arith.bounds import linear_bounds
 from tilewright.arith.facts import EVERYTHING, Interval
-from tilewright.arith.linear import Terms, collect
+from tilewright.arith.linear import LinearForm, Terms, collect, without_low_digits
 from tilewright.arith.modular import modular_of
 from tilewright.arith.simplify.expand import accumulate, expand_form
 from tilewright.arith.simplify.simplifier import Simplifier
@@ -208,26 +208,17 @@ def _shortened(
 def _reduce_inequality(
     s: Simplifier, kind: type[Any], terms: Terms, constant: int
 ) -> tuple[Terms, int] | None:
-    """``8 * i + j - 128 < 0`` with ``0 <= j < 8`` is ``i - 16 < 0``; None if nothing applies.
-
-    All four kinds are questions whether ``g * (upper + q) + lower < 0`` with ``0 <= lower < g``,
-    which holds if and only if ``upper + q < 0``.
-    """
+    """An equivalent comparison with 0 of fewer or smaller terms; None if nothing applies."""
     flip = -1 if kind is GT or kind is GE else 1
     shift = 1 if kind is LE or kind is GE else 0
-    form = {term: flip * factor for term, factor in terms.items()}
-    offset = flip * constant - shift
-    for g in sorted({abs(factor) for factor in form.values()} | {gcd(*form.values())})[::-1]:
-        if g == 1:
-            break
-        below = {term: factor for term, factor in form.items() if factor % g}
-        low, high = linear_bounds(s.facts, below, offset % g)
-        if low < 0 or high >= g or len(below) == len(form):
-            continue
-        upper = {term: factor // g for term, factor in form.items() if factor % g == 0}
-        result = {term: flip * factor for term, factor in upper.items()}
-        return result, flip * (offset // g + shift)
-    return None
+    form = LinearForm(
+        {term: flip * factor for term, factor in terms.items()}, flip * constant - shift
+    )
+    shorter = without_low_digits(form, lambda lower: linear_bounds(s.facts, *lower))
+    if shorter is None:
+        return None
+    reduced = {term: flip * factor for term, factor in shorter.terms.items()}
+    return reduced, flip * (shorter.constant + shift)
 
 
 def _sides(

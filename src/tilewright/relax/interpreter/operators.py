@@ -81,22 +81,25 @@ def _as_result(info: StructInfo, arrays: list[Any]) -> Any:
     return tuple(arrays) if isinstance(info, TupleStructInfo) else arrays[0]
 
 
-@evaluation(base.CALL_TIR, base.CALL_TIR_WITH_GRAD)
-def _call_tir(evaluator: Evaluator, call: Call, frame: Frame) -> Any:
+def _kernel_call(evaluator: Evaluator, call: Call, frame: Frame) -> tuple[str, list[Any], Any]:
+    """The name of the tensor program that is called, its arrays, and its sizes."""
     name, *operands = call.args
     assert isinstance(name, GlobalVar)
     inputs, *scalars = [evaluator.evaluate(operand, frame) for operand in operands]
+    return name.name_hint, inputs, scalars[0] if scalars else ()
+
+
+@evaluation(base.CALL_TIR, base.CALL_TIR_WITH_GRAD)
+def _call_tir(evaluator: Evaluator, call: Call, frame: Frame) -> Any:
+    name, inputs, sizes = _kernel_call(evaluator, call, frame)
     outputs = _new_arrays(evaluator, call.sinfo_args[0], frame)
-    sizes = scalars[0] if scalars else ()
-    evaluator.kernels.run(name.name_hint, [*inputs, *outputs, *sizes])
+    evaluator.kernels.run(name, [*inputs, *outputs, *sizes])
     return _as_result(call.sinfo_args[0], outputs)
 
 
 @evaluation(base.CALL_TIR_INPLACE)
 def _call_tir_inplace(evaluator: Evaluator, call: Call, frame: Frame) -> Any:
-    name, *operands = call.args
-    assert isinstance(name, GlobalVar)
-    inputs, *scalars = [evaluator.evaluate(operand, frame) for operand in operands]
+    name, inputs, sizes = _kernel_call(evaluator, call, frame)
     new = _new_arrays(evaluator, call.sinfo_args[0], frame)
     indices = [int(index) for index in call.attrs["inplace_indices"]]
     inputs = [  # constants are never written over
@@ -105,8 +108,7 @@ def _call_tir_inplace(evaluator: Evaluator, call: Call, frame: Frame) -> Any:
     ]
     outputs = [inputs[i] if i >= 0 else array for i, array in zip(indices, new, strict=True)]
     added = [array for i, array in zip(indices, new, strict=True) if i < 0]
-    sizes = scalars[0] if scalars else ()
-    evaluator.kernels.run(name.name_hint, [*inputs, *added, *sizes])
+    evaluator.kernels.run(name, [*inputs, *added, *sizes])
     return _as_result(call.sinfo_args[0], outputs)
 
 

@@ -1,4 +1,4 @@
-"""Passes over graphs, a file for those that belong together."""
+"""Passes over graphs, one file per group of related passes."""
 
 from tilewright.relax.transform.alter_op_impl import AlterOpImpl
 from tilewright.relax.transform.attributes import (

@@ -1,4 +1,4 @@
-"""Replacing tensor programs by others that want their arrays in another layout."""
+"""Replacing tensor programs by others that use other layouts of their arrays."""
 
 from __future__ import annotations
 

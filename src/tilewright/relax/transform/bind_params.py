@@ -27,7 +27,7 @@ from tilewright.tir.substitute import substitute
 
 
 class BindParams(ModulePass):
-    """Give some parameters of a function values that are known when the program is compiled.
+    """Replace some parameters of a function by values that are known at compile time.
 
     The parameters are gone, and symbolic sizes in their shapes are replaced by numbers everywhere::
 
@@ -166,7 +166,7 @@ def _sizes_of(constants: Mapping[Var, Any], analyzer: Analyzer) -> dict[ScalarVa
 
 
 class BindSymbolicVars(ModulePass):
-    """Give symbolic sizes values that are known when the program is compiled.
+    """Replace symbolic sizes by values that are known at compile time.
 
     ::
 

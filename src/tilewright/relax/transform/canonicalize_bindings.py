@@ -34,7 +34,7 @@ from tilewright.relax.transform.scopes import (
 
 
 class Normalize(ModulePass):
-    """Bind each operation to a variable of its own, and find the struct info of everything.
+    """Bind each operation to a variable of its own, and infer all struct info.
 
     ::
 

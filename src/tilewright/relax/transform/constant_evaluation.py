@@ -1,4 +1,4 @@
-"""Computing expressions of constants while the program is compiled."""
+"""Evaluating constant expressions at compile time."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def along_axis(builder: BlockBuilder, vector: RelaxExpr, axis: int, ndim: int) -
 
 
 def scale_and_shift(builder: BlockBuilder, call: Call) -> tuple[RelaxExpr, RelaxExpr] | None:
-    """The factor and the summand of each channel that a `batch_norm` in inference amounts to.
+    """The factor and the summand per channel to which a `batch_norm` in inference is equivalent.
 
     None for one in training, and where the shapes are not known.
     """
@@ -130,7 +130,7 @@ IN_TRAINING: Final[dict[str, Rule]] = {
 class DecomposeOpsForInference(ModulePass):
     """Replace `batch_norm` and `dropout` by what they do in inference.
 
-    What depends on the parameters only stands alone then, so that it is computed once if they are
+    What depends only on the parameters is then computed separately, and only once if they are
     constants::
 
         before:  lv = R.nn.batch_norm(x, gamma, beta, mean, variance, axis=1)

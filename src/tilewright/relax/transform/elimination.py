@@ -1,4 +1,4 @@
-"""Removing what nothing uses, and what is computed a second time."""
+"""Removing unused bindings and functions, and common subexpressions."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ class _Removal(ScopeRewriter):
 
 
 class EliminateCommonSubexpr(ModulePass):
-    """Use the value of an expression again instead of computing it a second time.
+    """Reuse the value of an expression instead of computing it again.
 
     ::
 

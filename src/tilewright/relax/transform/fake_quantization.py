@@ -35,7 +35,7 @@ _MOST: Final = 2**31 - 1
 class FakeQuantizationToInteger(ModulePass):
     """Multiply the integers of quantised arrays, instead of the floats that they stand for.
 
-    The scales multiply the sums, in what a kernel does with its results. So a quantised network of
+    The scales multiply the sums in the epilogue of the kernel. So a quantised network of
     ``R.quantize`` and ``R.dequantize`` around its operators computes with integers of 8 bits and
     sums of 32 bits, which are exact::
 

@@ -1,4 +1,4 @@
-"""Expressions of constants are computed when the program is compiled."""
+"""Constant expressions are evaluated at compile time."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ class FoldConstant(ModulePass):
         after:   lv1 = R.matmul(x, w1)           # w1 has the elements of w, transposed
 
     What cannot be computed, such as a division by zero, is left to the program, which may never
-    reach it. A result larger than its operands, such as that of ``R.zeros``,
-    is left to the program unless it is small; and so is one that takes long. Shapes and scalars
-    that follow from the struct info of the arguments become values, too.
+    reach it. So are results that take long to compute, and results larger than their operands, such
+    as that of ``R.zeros``, unless they are small. Shapes and scalars that follow from the struct
+    info of the arguments become values, too.
     """
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:

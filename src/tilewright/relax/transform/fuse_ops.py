@@ -50,7 +50,7 @@ _INJECTIVE = PatternKind.INJECTIVE
 
 
 class FuseOps(ModulePass):
-    """Move operators that are computed best together into functions with the attribute Primitive.
+    """Move operators that should be computed together into functions with the attribute Primitive.
 
     Before::
 

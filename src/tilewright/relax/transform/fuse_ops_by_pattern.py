@@ -73,7 +73,7 @@ class FusionPattern:
 
 
 class FuseOpsByPattern(ModulePass):
-    """Move what looks like a pattern into a function with the attribute ``Composite``.
+    """Move each match of a pattern into a function with the attribute ``Composite``.
 
     Patterns that come first go first, and so do the later ones of two places that overlap. A value
     inside of a group that is used outside of it keeps the group from being made.

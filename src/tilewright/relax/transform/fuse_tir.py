@@ -51,7 +51,7 @@ class FuseTIR(ModulePass):
 
     Values between the operators become buffers of the program, so that its schedule decides where
     they live. Programs that are equal are shared; those that nobody calls any more are removed.
-    Functions that do something else than call tensor programs stay as they are.
+    Functions that do anything but call tensor programs stay as they are.
     """
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:

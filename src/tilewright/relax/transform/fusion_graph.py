@@ -195,7 +195,7 @@ def _common_ancestor(a: GraphNode | None, b: GraphNode | None) -> GraphNode | No
 def nodes_between(
     node: GraphNode, sink: GraphNode, may_join: Callable[[GraphNode], bool], most: int
 ) -> list[GraphNode] | None:
-    """The nodes on the ways from `node` to its post-dominator `sink`, without both.
+    """The nodes on the paths from `node` to its post-dominator `sink`, excluding both.
 
     None as soon as one is found that may not join a group, or so many kernels: a value that is
     used again at the end of a graph has nearly all of it between.

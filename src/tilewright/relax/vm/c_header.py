@@ -102,7 +102,7 @@ class _Wrapper:
         self._emitter = FunctionEmitter(helpers)
         self._sizes = [self._emitter.names.define(size) for size in symbolic_sizes(function)]
         assume_sizes(self._emitter.analyzer, symbolic_sizes(function))
-        self._given, self._returned = (self._emitter.names.fresh(n) for n in ("given", "returned"))
+        self._given, self._returned = (self._emitter.names.unique(n) for n in ("given", "returned"))
         self._results = set(result_buffers(function))
         self._parameters: list[str] = []
         self._described: list[str] = []

@@ -29,7 +29,7 @@ from tilewright.relax.vm.steps import (
     StoreStep,
     ViewStep,
 )
-from tilewright.tir.buffer import BufferLoad, decl_buffer
+from tilewright.tir.buffer import Buffer, BufferLoad, decl_buffer
 from tilewright.tir.call_boundary import structures as abi
 from tilewright.tir.call_boundary.argument_checks import ArgumentChecks
 from tilewright.tir.call_boundary.argument_errors import DTYPE_ERROR
@@ -293,27 +293,30 @@ class ValueSteps:
     # --- shapes as arrays -------------------------------------------------------------------
 
     def _load_numbers(self, step: LoadStep) -> Stmt:
-        pointer = abi.pointer_var("elements", step.array.dtype)
-        count = len(step.numbers)
-        elements = decl_buffer((max(count, 1),), step.array.dtype, "elements", data=pointer)
+        elements = _elements(step)
         learnt = [
             self._learn(number, BufferLoad(elements, (IntImm(INT32, axis),)))
             for axis, number in enumerate(step.numbers)
         ]
         checks = self._are_sizes(step.numbers, step.where.replace("%", "%%"))
         body = seq(*learnt, *checks) if learnt else nop()
-        return LetStmt(pointer, self.address(step.array.memory), body)
+        return LetStmt(elements.data, self.address(step.array.memory), body)
 
     def _store_numbers(self, step: StoreStep) -> Stmt:
-        pointer = abi.pointer_var("elements", step.array.dtype)
-        count = len(step.numbers)
-        elements = decl_buffer((max(count, 1),), step.array.dtype, "elements", data=pointer)
+        elements = _elements(step)
         stores = [
             BufferStore(elements, cast(step.array.dtype, self.known(n)), (IntImm(INT32, axis),))
             for axis, n in enumerate(step.numbers)
         ]
         address = self.address(step.array.memory)
-        return LetStmt(pointer, address, seq(*stores) if stores else nop())
+        return LetStmt(elements.data, address, seq(*stores) if stores else nop())
+
+
+def _elements(step: LoadStep | StoreStep) -> Buffer:
+    """The array of a step, as memory that numbers are loaded from or stored to."""
+    dtype = step.array.dtype
+    pointer = abi.pointer_var("elements", dtype)
+    return decl_buffer((max(len(step.numbers), 1),), dtype, "elements", data=pointer)
 
 
 class _ValueChecks(ArgumentChecks):

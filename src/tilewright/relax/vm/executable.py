@@ -1,4 +1,4 @@
-"""What `relax.build` makes of a module: native code, to run here or to export."""
+"""The result of `relax.build`: native code, to run here or to export."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ class Executable:
         return path
 
     def stats(self) -> str:
-        """What it consists of: functions, kernels, constants, and the memory that a call takes."""
+        """A summary: functions, kernels, constants, and the memory that a call takes."""
         compiled = self.compiled
         on_host, on_device = len(compiled.graphs.kernels), compiled.graphs.started.count
         lines = [

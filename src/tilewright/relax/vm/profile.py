@@ -1,4 +1,4 @@
-"""Looking at a graph function while it runs, step by step, and where its time goes."""
+"""Observing a graph function step by step, and timing its steps."""
 
 from __future__ import annotations
 

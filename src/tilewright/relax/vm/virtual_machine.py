@@ -104,7 +104,7 @@ class VirtualMachine:
         self._inputs[func_name] = self._arguments(func_name, args, kwargs)
 
     def invoke_stateful(self, func_name: str) -> None:
-        """Call a function with the arguments of `set_input`; `get_outputs` tells the result."""
+        """Call a function with the arguments of `set_input`; `get_outputs` returns the result."""
         arguments = self._stateful_arguments("invoke_stateful", func_name)
         self._outputs.pop(func_name, None)  # those of an earlier call, if this one fails
         self._outputs[func_name] = self[func_name](*arguments)
@@ -115,7 +115,7 @@ class VirtualMachine:
         return self._inputs[func_name]
 
     def get_outputs(self, func_name: str) -> Any:
-        """What the last `invoke_stateful` returned."""
+        """The result of the last `invoke_stateful`."""
         if func_name not in self._outputs:
             raise ArgumentError(f"get_outputs: call invoke_stateful({func_name!r}) first")
         return self._outputs[func_name]

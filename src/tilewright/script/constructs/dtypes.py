@@ -133,7 +133,7 @@ def as_text(value: object, what: str) -> str:
 def as_size(value: object, what: str) -> Expr:
     """`value` as a scalar integer, such as an extent."""
     size = as_expr(value)
-    if not size.dtype.is_integral or size.dtype.is_bool or size.dtype.is_vector:
+    if not size.dtype.is_scalar_integer:
         raise DTypeError(f"{what} is a scalar integer, got {size!r} of dtype {size.dtype!s}")
     return size
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
-from tilewright.ir.dtype import DType
 from tilewright.ir.expr import (
     EQ,
     GE,
@@ -102,7 +101,7 @@ def _cast(expr: Cast) -> Iterator[str]:
 
 def _ramp(expr: Ramp) -> Iterator[str]:
     yield from _same(expr.base, expr.stride, "base and stride of Ramp")
-    if not _is_index(expr.base.dtype):
+    if not expr.base.dtype.is_scalar_integer:
         yield f"the base of Ramp has dtype {expr.base.dtype!s}, not a scalar integer"
 
 
@@ -166,13 +165,13 @@ def _region(region: BufferRegion) -> Iterator[str]:
 
 def _range(item: Range) -> Iterator[str]:
     for expr in (item.min, item.extent):
-        if not _is_index(expr.dtype):
+        if not expr.dtype.is_scalar_integer:
             yield f"a range goes over {expr.dtype!s}, not over scalar integers"
 
 
 def _loop(loop: For) -> Iterator[str]:
     name, dtype = loop.loop_var.name, loop.loop_var.dtype
-    if not _is_index(dtype):
+    if not dtype.is_scalar_integer:
         yield f"loop variable {name} has dtype {dtype!s}, not a scalar integer"
     for what, expr in (("minimum", loop.min), ("extent", loop.extent)):
         if expr.dtype is not dtype:
@@ -184,7 +183,7 @@ def _allocation(stmt: Allocate) -> Iterator[str]:
     if not stmt.buffer_var.dtype.is_handle:
         yield f"{stmt.buffer_var.name} is {stmt.buffer_var.dtype!s}, not a handle"
     for extent in stmt.extents:
-        if not _is_index(extent.dtype):
+        if not extent.dtype.is_scalar_integer:
             yield f"extent {extent!r} of {stmt.buffer_var.name} has dtype {extent.dtype!s}"
 
 
@@ -221,12 +220,8 @@ def _buffer(buffer: Buffer) -> Iterator[str]:
     if not buffer.data.dtype.is_handle:
         yield f"the pointer of {buffer.name} has dtype {buffer.data.dtype!s}, not handle"
     for expr in (*buffer.shape, *buffer.strides, buffer.elem_offset):
-        if not _is_index(expr.dtype):
+        if not expr.dtype.is_scalar_integer:
             yield f"{expr!r} in the layout of {buffer.name} has dtype {expr.dtype!s}"
-
-
-def _is_index(dtype: DType) -> bool:
-    return dtype.is_integral and not dtype.is_bool and not dtype.is_vector
 
 
 _RULES: Final[dict[type[Node], Callable[[Any], Iterable[str]]]] = {

@@ -48,7 +48,7 @@ LANE_OPERATORS: Final = {"add": Add, "mul": Mul, "min": Min, "max": Max}
 def ramp(base: object, stride: object, lanes: object) -> Expr:
     """The vector ``[base, base + stride, ...]`` of `lanes` numbers; itself for one lane."""
     a, b = match_operands(base, stride, "ramp")
-    if a.dtype.is_vector or not a.dtype.is_integral or a.dtype.is_bool:
+    if not a.dtype.is_scalar_integer:
         raise DTypeError(f"`ramp` needs scalar integers, got {a!r} of dtype {a.dtype!s}")
     count = lane_count(lanes, "ramp")
     return a if count == 1 else Ramp(a, b, count)

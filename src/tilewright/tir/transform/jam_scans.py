@@ -25,7 +25,7 @@ from tilewright.ir.expr import Call, Expr, IntImm, Var, constant_product, is_con
 from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.stmt import Allocate, BufferStore, For, ForKind, SeqStmt, Stmt, seq
-from tilewright.tir.transform.analysis.accesses import access_of, is_opaque, rows_are_apart
+from tilewright.tir.transform.analysis.accesses import is_opaque, rows_are_apart
 from tilewright.tir.transform.analysis.memory_uses import Aliases
 from tilewright.tir.transform.building.folding import Iteration
 
@@ -129,11 +129,7 @@ def _are_independent(scan: _Scan, aliases: Aliases) -> bool:
     if any(aliases.may_overlap(a, b) for a in written for b in reached if a is not b):
         return False
     return all(
-        rows_are_apart(
-            (access_of(node).location for node in shared if node.buffer.data is data),
-            scan.loop,
-            scan.steps,
-        )
+        rows_are_apart((n for n in shared if n.buffer.data is data), scan.loop, scan.steps)
         for data in written
     )
 

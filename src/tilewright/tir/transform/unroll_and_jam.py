@@ -77,8 +77,10 @@ class _Jam(StatementRewriter):
             return False
         accesses = [access for access, _ in summary.accesses]
         written = {store.buffer.data for store in stores}
+        if any(a.location is None and a.node.buffer.data in written for a in accesses):
+            return False
         return not self._may_alias(accesses, written) and all(
-            rows_are_apart((a.location for a in accesses if a.node.buffer.data is data), loop)
+            rows_are_apart((a.node for a in accesses if a.node.buffer.data is data), loop)
             for data in written
         )
 

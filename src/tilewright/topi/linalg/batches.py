@@ -12,7 +12,7 @@ from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import INT64
 from tilewright.te import Tensor
 from tilewright.topi import tag
-from tilewright.topi.nn.window import constant, require_equal, simplified
+from tilewright.topi.nn.window import require_equal, simplified
 from tilewright.topi.utils import unravel_index
 
 
@@ -33,15 +33,9 @@ def in_one_batch(x: Tensor, rank: int = 2, transpose: bool = False) -> Tensor:
     extents = [cast(INT64, extent) for extent in (reversed(inner) if transpose else inner)]
 
     def element(batch: Any, *place: Any) -> Any:
-        return x(*_unravelled(batch, outer), *(reversed(place) if transpose else place))
+        return x(*unravel_index(batch, outer), *(reversed(place) if transpose else place))
 
     return te.compute((number, *extents), element, "T_matrices", tag.INJECTIVE)
-
-
-def _unravelled(batch: Any, extents: Sequence[Any]) -> list[Any]:
-    if any(constant(extent) == 0 for extent in extents):
-        return [batch for _ in extents]  # no matrices
-    return unravel_index(batch, extents)
 
 
 def in_batches(

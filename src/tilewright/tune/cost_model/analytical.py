@@ -1,4 +1,4 @@
-"""A cost model that needs no measurement: what the structure of a program says about its time."""
+"""A cost model without measurements: it estimates times from the structure of programs."""
 
 from __future__ import annotations
 

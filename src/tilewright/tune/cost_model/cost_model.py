@@ -74,7 +74,7 @@ class CostModel:
 
 
 class RandomModel(CostModel, kind="random"):
-    """Scores at random: what a search with a model is to be compared with.
+    """Random scores: the baseline for searches with a model.
 
     Args:
         seed: of the scores; by default others every time.
@@ -104,7 +104,7 @@ class RandomModel(CostModel, kind="random"):
 
 
 class MLPModel(CostModel, kind="mlp"):
-    """A name that programs know: there is no such model here, and the error says what to use."""
+    """A name from TVM: there is no such model here, and the error says what to use."""
 
     def __init__(self, *_: Any, **__: Any) -> None:
         raise ArgumentValueError(

@@ -43,8 +43,8 @@ class XGBModel(CostModel, kind="xgb"):
     """What the analytical model expects, corrected by trees that learn from measurements.
 
     Without measurements it ranks as the analytical model does. Trees learn the logarithm of the
-    ratio between measured and expected speed. Their word counts as far as it proved right about
-    measurements that they had not seen, and the more of those there are the more.
+    ratio between measured and expected speed. Their corrections are weighted by how well they
+    predicted measurements that they had not seen, and by the number of these.
 
     Args:
         extractor: of the features: a `FeatureExtractor` or its name.

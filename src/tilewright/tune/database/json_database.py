@@ -1,4 +1,4 @@
-"""A database in files of lines, which several tuners may share."""
+"""A database in files of JSON lines, which several tuners may share."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ class JSONDatabase(MemoryDatabase):
         self.commit_tuning_records([record])
 
     def commit_tuning_records(self, records: Iterable[TuningRecord]) -> None:
-        """Add several records; the disk is waited for once.
+        """Add several records, with one flush to the disk.
 
         Raises:
             DatabaseError: if they cannot be written. They are kept in memory, and written with

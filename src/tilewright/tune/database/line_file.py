@@ -1,4 +1,4 @@
-"""A file of lines of JSON that many processes append to, and that a killed one cannot spoil."""
+"""An append-only file of JSON lines for many processes, which a killed one cannot corrupt."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Line(NamedTuple):
         return self.text.lstrip().startswith(b"#")
 
     def parsed(self, parse: Callable[[bytes], Any] = json.loads) -> Any:
-        """What it says.
+        """The value of the JSON text.
 
         Args:
             parse: reads the text.

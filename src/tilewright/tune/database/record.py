@@ -1,4 +1,4 @@
-"""What is known of one candidate: how it is scheduled, and how fast it was, or why it failed."""
+"""Records of candidates: how one is scheduled, and how fast it was, or why it failed."""
 
 from __future__ import annotations
 
@@ -104,19 +104,19 @@ class TuningRecord:
 
     @property
     def rank(self) -> tuple[bool, float]:
-        """What records of one program are ordered by: those that were measured come first."""
+        """The sort key of records of one program: those that were measured come first."""
         return self.is_estimate, self.mean_secs
 
     @property
     def target(self) -> Target | None:
-        """What it was built for."""
+        """The target that it was built for."""
         if self._target is not None and not isinstance(self._target, Target):
             self._target = Target(self._target)
         return self._target
 
     @property
     def candidate_key(self) -> tuple[str, ...]:
-        """What is the same for all records of one candidate on one machine."""
+        """A key that all records of one candidate on one machine share."""
         target, machine = str(self.target), machine_name(self.machine)
         return self.workload.key, self._trace_text, target, machine
 
@@ -128,7 +128,7 @@ class TuningRecord:
 
     @property
     def args_info(self) -> list[ArgInfo] | None:
-        """What it was called with."""
+        """The arguments that it was called with."""
         if self._args_info is not None:
             self._args_info = [
                 arg if isinstance(arg, ArgInfo) else ArgInfo.from_json(arg)
@@ -304,7 +304,7 @@ def machine_name(machine: Mapping[str, Any]) -> str:
 def this_machine() -> dict[str, str | int]:
     """What records say about this machine.
 
-    ``cpu`` is the name that its maker gave it, ``llvm_cpu`` and ``triple`` what code for it is
+    ``cpu`` is the name given by its manufacturer, ``llvm_cpu`` and ``triple`` what code for it is
     generated for, ``cores`` the number that this process may use.
     """
     found = host()

@@ -38,7 +38,7 @@ RECORD_FILE: Final = "database_tuning_record.json"
 
 
 def read_workload(form: Any) -> Workload:
-    """The workload that a line of Apache TVM says.
+    """The workload in a line of Apache TVM.
 
     Raises:
         RecordError: if it is malformed, or is not a tensor program.
@@ -58,7 +58,7 @@ def read_workload(form: Any) -> Workload:
 
 
 def read_record(form: Any, workloads: Sequence[Workload | None]) -> TuningRecord:
-    """The record that a line of Apache TVM says.
+    """The record in a line of Apache TVM.
 
     Args:
         form: the line.
@@ -104,7 +104,7 @@ def read_auto_scheduler(form: dict[str, Any]) -> TuningRecord:
 
 
 def read_target(form: Any) -> Target:
-    """The target that a line of Apache TVM says; what says nothing about its code is left out.
+    """The target in a line of Apache TVM, without the attributes that do not affect its code.
 
     Args:
         form: such as ``"llvm -keys=cpu -link-params=0 -mcpu=skylake-avx512"``, or a dictionary.

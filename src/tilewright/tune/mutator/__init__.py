@@ -1,4 +1,4 @@
-"""How the tuner gets from a candidate to similar ones: mutators, and how often each is tried."""
+"""Mutators, which make similar candidates from one, and how often each is tried."""
 
 from __future__ import annotations
 

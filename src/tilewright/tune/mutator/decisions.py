@@ -53,7 +53,7 @@ class MutateTileSize(Mutator):
     """Moves a factor of a tile to another level, or takes another candidate for a tile size."""
 
     def apply(self, trace: Trace, random_state: int | None = None) -> Trace | None:
-        """A trace with another tile; None if it has none that can be another one."""
+        """A trace with another tile size; None if no tile size can change."""
         rng = random.Random(random_state)
         found = [inst for inst in samplings(trace) if trace.get_decision(inst) is not None]
         rng.shuffle(found)

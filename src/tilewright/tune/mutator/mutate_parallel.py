@@ -39,7 +39,7 @@ class MutateParallel(ProgramMutator):
         self._cores = 1 if context.target is None else context.target.num_cores
 
     def apply(self, trace: Trace, random_state: int | None = None) -> Trace | None:
-        """A trace with another annotation; None if it has none that can be another one."""
+        """A trace with another value of an annotation; None if none can change."""
         found = [inst for inst in trace.kept(remove_postproc=True) if _is_parallel(inst)]
         if not found or self._replayer is None or self.max_jobs_per_core == -1:
             return None

@@ -17,7 +17,7 @@ MUTATOR_SETS: Registry[dict[Mutator, float]] = Registry("set of mutators for")
 
 
 class Mutator(TaskPart):
-    """Changes one decision of a trace, so that the search gets to similar candidates.
+    """Changes one decision of a trace, which gives a similar candidate.
 
     Subclasses define `apply`.
     """
@@ -54,7 +54,7 @@ class ProgramMutator(Mutator):
         self._replayer = None if context.mod is None else Replayer(context.mod, capacity=256)
 
     def clone(self) -> Mutator:
-        """A mutator like this one, which knows no program yet."""
+        """A copy of this mutator, without a program."""
         other = super().clone()
         assert isinstance(other, ProgramMutator)
         other._replayer = None

@@ -1,4 +1,4 @@
-"""What happens to each candidate after its trace: postprocessors, and lists of them for targets."""
+"""Postprocessors, which run after the trace of each candidate, and lists of them for targets."""
 
 from __future__ import annotations
 

@@ -32,10 +32,10 @@ class Wishes(NamedTuple):
 class RewriteParallelVectorizeUnroll(Postproc):
     """Runs outer loops in parallel and inner loops as vectors, and marks nests to be unrolled.
 
-    For each block, as many of its outermost loops become one parallel loop as reach the number of
-    iterations that was asked for. As many of the innermost ones become one vectorised loop as have
-    no more lanes than asked for, and access memory side by side. Lowering unrolls nests that are
-    small enough.
+    In each block, outermost loops are fused into one parallel loop until it has the requested
+    number of iterations. Innermost loops that access consecutive memory are fused into one
+    vectorised loop, up to the requested number of lanes. Lowering unrolls nests that are small
+    enough.
     """
 
     def apply(self, sch: Schedule) -> bool:

@@ -35,7 +35,7 @@ class Postproc(TargetPart):
 
     @staticmethod
     def create(kind: str) -> list[Postproc]:
-        """The postprocessors for a kind of target, new ones every time.
+        """New postprocessors for a kind of target.
 
         Args:
             kind: ``"llvm"``, ``"c"``, ``"vnni"``, ``"avx512"``, ``"dotprod"``, ``"cuda"``,

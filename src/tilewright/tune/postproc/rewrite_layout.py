@@ -1,4 +1,4 @@
-"""Puts constants into the order in which they are used."""
+"""Reorders constants into the order of their use."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ class ShareOuterLoops(NestRule):
     """Lets blocks share the outer loops that they have in common, as the default schedule does.
 
     What one block computes of a row is then still in the nearest cache when the next one reads it.
-    Left to the search: how many rows are worked on at once, and the decisions of each block.
+    The number of rows processed together, and the decisions of each block, are left to the search.
     """
 
     def apply(self, sch: Schedule, block: BlockRV) -> list[Schedule]:

@@ -44,7 +44,7 @@ class ScheduleRule(TargetPart):
 
     @staticmethod
     def create(kind: str) -> list[ScheduleRule]:
-        """The rules for a kind of target, new ones every time.
+        """New rules for a kind of target.
 
         Args:
             kind: ``"llvm"``, ``"c"``, ``"vnni"``, ``"avx512"``, ``"dotprod"``, ``"cuda"``,
@@ -74,10 +74,11 @@ def claim_changed(before: Schedule, after: Schedule, block: BlockRV, rule: str) 
     plain = {view.get(item).name_hint: is_plain(view, item) for item in blocks_in(view, function)}
     found = blocks_in(after, function)
     view = after.copy()
-    own = existing(view, block)  # its pieces have other names
+    own = existing(view, block)
     for item in found:
-        was_plain = plain.get(view.get(item).name_hint, True)
-        if view.get(item) is own or (was_plain and not is_plain(view, item)):
+        name = view.get(item).name_hint
+        is_own = view.get(item) is own or (own is None and name not in plain)  # or its pieces
+        if is_own or (plain.get(name, True) and not is_plain(view, item)):
             claim(after, item, rule)
 
 

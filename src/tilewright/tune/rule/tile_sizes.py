@@ -1,4 +1,4 @@
-"""How large the tiles of a sketch are before the search tries others."""
+"""Initial tile sizes of sketches, from which the search starts."""
 
 from __future__ import annotations
 

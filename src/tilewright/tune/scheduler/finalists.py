@@ -50,11 +50,11 @@ def measure_finalists(
 ) -> int:
     """Measure the fastest candidates of each task again, in turns, with the default schedule.
 
-    Of many measurements, the best one was lucky. The new results go to the database, where they
-    replace the old ones. Where nothing is faster than the default schedule beyond noise, that is
-    the best one. An earlier run that was interrupted may have left more candidates that are wrong:
-    as long as those that take part are, the next ones of that run follow. A fleet has as many
-    finals at the same time as it has workers.
+    The best of many measurements is biased by chance. The new results replace the old ones in the
+    database. If nothing is faster than the default schedule beyond noise, the default schedule
+    wins. An earlier run that was interrupted may have left more candidates that are wrong: as long
+    as those that take part are, the next ones of that run follow. A fleet has as many finals at the
+    same time as it has workers.
 
     Returns:
         Number of tasks that had a final: those whose best candidate has not won one before.

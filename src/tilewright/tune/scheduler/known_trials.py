@@ -23,7 +23,7 @@ KEPT: Final = 2
 
 
 class KnownTrials:
-    """What a database has about a task: its candidates are not measured twice.
+    """The records of a task in a database, whose candidates are not measured again.
 
     Records that cannot be used, such as one whose trace no longer applies, are passed over.
 

@@ -60,7 +60,7 @@ class Measuring:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing is waited for any more."""
+        """Whether all results have arrived."""
         return self.is_abandoned or self.seconds_left() <= 0
 
     def overlaps(self, task: TaskRecord) -> bool:
@@ -176,7 +176,7 @@ class Measuring:
     ) -> list[RunnerResult]:
         """The results, each passed to `measured` when it arrives.
 
-        When time is up, those that are not there yet count as cancelled.
+        When time is up, pending ones count as cancelled.
         """
         results = []
         with Profiler.timeit("JoinRunnerFutures"):
@@ -190,7 +190,7 @@ class Measuring:
         return results
 
     def wait_for_one(self, futures: Sequence[RunnerFuture]) -> None:
-        """Wait for the first result that is not there yet, or until time is up."""
+        """Wait for the first pending result, or until time is up."""
         left = [future for future in futures if not future.done()]
         if left and self._is_done(left[0]):
             left[0].result()
@@ -218,7 +218,7 @@ class Measuring:
 
         Candidates that are faster than `than` are compared with the untransformed program, the
         fastest first, until one agrees; those that do not agree have failed. If the results of the
-        untransformed program are not there yet, only a patient caller waits for them.
+        untransformed program are pending, only a patient caller waits for them.
         """
         checked = list(results)
         order = sorted(range(len(results)), key=lambda position: latency_of(results[position]))

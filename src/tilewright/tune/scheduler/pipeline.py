@@ -28,7 +28,7 @@ class BuiltAndRun(RunnerFuture):
         self.build: Future[BuilderResult] | None = None
 
     def go_on(self, build: BuilderResult) -> None:
-        """It is built."""
+        """The build is done."""
         if build.artifact_path is not None and not self._is_cancelled:
             self._running = self._run(build)
 
@@ -49,7 +49,7 @@ class BuiltAndRun(RunnerFuture):
         return self._running.result()
 
     def cancel(self) -> None:
-        """Neither build nor run it, if that has not begun."""
+        """Cancel building and running, if they have not begun."""
         self._is_cancelled = True
         for part in (self.build, self._running):
             if part is not None:

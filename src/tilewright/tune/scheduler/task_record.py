@@ -32,14 +32,14 @@ def latency_of(result: RunnerResult) -> float:
 
 @dataclass
 class Progress:
-    """Where a task stood after a batch."""
+    """The state of a task after a batch."""
 
     trials: int
     latency: float
 
 
 class TaskRecord:
-    """A task, its budget and what came of it so far.
+    """A task, its budget and its results so far.
 
     Attributes:
         ctx: the program and the parts of the tuner that work on it.
@@ -119,7 +119,7 @@ class TaskRecord:
 
     @property
     def is_estimated(self) -> bool:
-        """Whether candidates are not measured, for want of the device, but estimated."""
+        """Whether candidates are estimated, because the device is missing."""
         return "estimate" in (self.ctx.machine or ())
 
     @property

@@ -155,7 +155,7 @@ class TaskScheduler:
         return self._measuring.has_room([task for task in self.tasks if task.is_running])
 
     def touch_task(self, task_id: int) -> None:
-        """Take in the results of a task if all of them are there; does not wait."""
+        """Take in the results of a task if all of them have arrived; does not wait."""
         task = self.tasks[task_id]
         if task.runner_futures is not None and all(f.done() for f in task.runner_futures):
             self.join_running_task(task_id)

@@ -1,4 +1,4 @@
-"""How the tuner looks: which candidates of a space it measures."""
+"""Search strategies: which candidates of a space the tuner measures."""
 
 from tilewright.tune.search.droplet import DropletSearch
 from tilewright.tune.search.evolutionary_search import EvolutionarySearch

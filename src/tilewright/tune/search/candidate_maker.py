@@ -42,7 +42,7 @@ class Individual:
         self.seconds: float | None = None
 
     def note(self, run_secs: Sequence[float]) -> None:
-        """Take in what was measured; nothing if it failed."""
+        """Record the measured times, which are empty if the candidate failed."""
         self.run_secs = [float(seconds) for seconds in run_secs]
         self.seconds = statistics.median(self.run_secs) if self.run_secs else math.inf
 
@@ -91,7 +91,7 @@ class CandidateMaker:
     def proved(self, individual: Individual) -> MeasureCandidate | None:
         """The candidate, each step proved to keep the meaning of the program.
 
-        None if a step is refused, or if the program is one that came out before.
+        None if a step is refused, or if the program equals an earlier one.
         """
         found = self._replayed(self._checked, individual.sketch, individual.trace, 1)
         if found is None:

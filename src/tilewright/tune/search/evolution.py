@@ -1,4 +1,4 @@
-"""From generation to generation: candidates that the cost model says are fast."""
+"""Evolution of candidates by the scores of the cost model."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Breeding:
 def evolve(
     run: SearchRun, population: Sequence[Individual], size: int, breeding: Breeding
 ) -> list[Individual]:
-    """All candidates that came up, the best by their scores first.
+    """All candidates of all generations, those with the best scores first.
 
     Args:
         run: what is known; its cost model says which candidates live on.
@@ -69,7 +69,7 @@ def ranked(individuals: Iterable[Individual]) -> list[Individual]:
 
 
 def survivors(individuals: Sequence[Individual], size: int) -> list[Individual]:
-    """The best ones; of each sketch some, so that the model may change its mind.
+    """The best individuals, some of each sketch, since the model may err.
 
     Half of the places are shared equally among the sketches, the other half are for the best.
     """

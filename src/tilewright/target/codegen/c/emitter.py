@@ -96,7 +96,7 @@ class FunctionEmitter:
 
     def leave(self, value: str) -> None:
         """Leave the function with `value`; nothing if it is empty."""
-        result = self.names.fresh("result") if self.heap and value else ""
+        result = self.names.unique("result") if self.heap and value else ""
         if result:
             self.line(f"const int32_t {result} = {value};")
         for name in reversed(self.heap):
@@ -153,7 +153,7 @@ class FunctionEmitter:
         text = self.text(expr)
         if isinstance(expr, (Var, IntImm, FloatImm)):
             return text.at(Precedence.PRIMARY)
-        name = self.names.fresh("t")
+        name = self.names.unique("t")
         self.line(f"const {self.value_type(expr.dtype)} {name} = {text.code};")
         return name
 

@@ -134,7 +134,7 @@ def _logical(emitter: FunctionEmitter, expr: And | Or) -> Text:
         if right.precedence < Precedence.BIT_OR:
             right = Text(f"({right.code})")
         return Text(f"{left} {operator} {right.code}", precedence)
-    result = emitter.names.fresh("condition")
+    result = emitter.names.unique("condition")
     emitter.line(f"bool {result} = {left};")
     emitter.line(f"if ({result if is_and else '!' + result}) {{")
     emitter.lines += branch
@@ -176,7 +176,7 @@ def conditional(
         # A chain `a ? x : b ? y : z` needs no parentheses.
         parts.append(no_text.at(Precedence.CONDITIONAL))
         return Text(f"{parts[0]} ? {parts[1]} : {parts[2]}", Precedence.CONDITIONAL)
-    result = emitter.names.fresh("value")
+    result = emitter.names.unique("value")
     emitter.line(f"{emitter.value_type(dtype)} {result};")
     emitter.line(f"if ({test.code}) {{")
     emitter.lines += yes_lines

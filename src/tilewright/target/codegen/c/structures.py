@@ -60,7 +60,7 @@ def _tvm_stack_alloca(emitter: FunctionEmitter, call: Call) -> Text:
     kind, count = call.args
     c_type = STACK_TYPES.get(kind.value, "TwTensor")  # type: ignore[attr-defined]
     emitter.helper("abi", prelude.ABI)
-    name = emitter.names.fresh("stack")
+    name = emitter.names.unique("stack")
     emitter.line(f"{c_type} {name}[{emitter.code(count)}];")
     return Text(f"(void*){name}", Precedence.UNARY)
 

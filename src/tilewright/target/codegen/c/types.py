@@ -7,12 +7,12 @@ they are `uint16_t`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import Final
 
 from tilewright.error import CodegenError
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Var
+from tilewright.ir.unique_names import UniqueNames
 
 _NAMES = {
     "bool": "bool",
@@ -79,20 +79,16 @@ FUNCTIONS: Final = frozenset(
 """What code mentions, so that no variable can have these names."""
 
 
-class Names:
+class Names(UniqueNames):
     """Unique identifiers of variables, as similar to their names as C allows."""
 
     def __init__(self) -> None:
-        self._taken: set[str] = {*KEYWORDS, *FUNCTIONS}
+        super().__init__((*KEYWORDS, *FUNCTIONS))
         self._of: dict[Var, str] = {}
-
-    def reserve(self, names: Iterable[str]) -> None:
-        """Give these identifiers to no variable."""
-        self._taken.update(names)
 
     def define(self, var: Var) -> str:
         """A new identifier for `var`."""
-        name = self._of[var] = self.fresh(var.name)
+        name = self._of[var] = self.unique(var.name)
         return name
 
     def __getitem__(self, var: Var) -> str:
@@ -101,17 +97,12 @@ class Names:
     def __contains__(self, var: Var) -> bool:
         return var in self._of
 
-    def fresh(self, wanted: str) -> str:
+    def unique(self, wanted: str) -> str:
         """An unused identifier, derived from `wanted`."""
         base = re.sub(r"\W", "_", wanted) or "v"
         if base[0].isdigit() or base.startswith(("tw_", "_")):
             base = f"v{base}"
-        name, number = base, 0
-        while name in self._taken:
-            number += 1
-            name = f"{base}_{number}"
-        self._taken.add(name)
-        return name
+        return super().unique(base)
 
 
 def c_name(function: str) -> str:

@@ -176,7 +176,7 @@ def _scalar_parameter(emitter: KernelEmitter, dtype: DType, name: str) -> str:
     """A number that the host passes: it has no half types, and OpenCL takes no truth values."""
     if not emitter.is_native(dtype):
         return f"{'uint8_t' if dtype.is_bool else value_type(dtype)} {name}"
-    given = emitter.names.fresh(f"{name}_given")
+    given = emitter.names.unique(f"{name}_given")
     rounded = f"tw_round_{emitter.half_helper(dtype)}({given})"
     emitter.line(f"const {emitter.value_type(dtype)} {name} = {rounded};")
     return f"float {given}"

@@ -189,23 +189,22 @@ def access_of(node: BufferLoad | BufferStore) -> MemoryReference:
 
 
 def rows_are_apart(
-    locations: Iterable[Location | None], row: For, steps: For | None = None
+    accesses: Iterable[BufferLoad | BufferStore], row: For, steps: For | None = None
 ) -> bool:
     """Whether an iteration of `row` accesses no element of memory that another one accesses.
 
     Args:
-        locations: all accesses of that memory in an iteration.
+        accesses: all accesses of that memory in an iteration.
         row: the loop.
         steps: a loop inside of it with constant bounds, over which the accesses may move.
     """
     forms: set[tuple[DType, int, frozenset[tuple[Any, int]]]] = set()
     ends: list[int] = []
     stride = 0
-    for location in locations:
-        if location is None:
-            return False
-        rows = split(LinearForm(dict(location.terms), location.offset), row.loop_var)
-        if rows is None or not rows[0].is_constant():
+    for node in accesses:
+        base, lanes = contiguous_base(node.indices[0])
+        rows = split(affine(base), row.loop_var)
+        if rows is None or not rows[0].is_constant() or base.dtype.lanes != 1:
             return False
         stride, start, moves = rows[0].constant, rows[1], [0]
         if steps is not None:
@@ -214,9 +213,8 @@ def rows_are_apart(
                 return False
             start = parts[1]
             moves = [parts[0].constant * step for step in _first_and_last(steps)]
-        forms.add((location.dtype, stride, frozenset(start.terms.items())))
-        lanes = (0, location.lanes - 1)
-        ends += [start.constant + move + lane for move in moves for lane in lanes]
+        forms.add((node.buffer.dtype, stride, frozenset(start.terms.items())))
+        ends += [start.constant + move + lane for move in moves for lane in (0, lanes - 1)]
     return len(forms) == 1 and max(ends) - min(ends) < abs(stride)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from tilewright.arith import Analyzer
 from tilewright.arith.bounds import type_bounds
 from tilewright.arith.facts import EVERYTHING, UNBOUNDED, Interval
-from tilewright.arith.linear import LinearForm
+from tilewright.arith.linear import LinearForm, without_low_digits
 from tilewright.ir.arithmetic import logical_and
 from tilewright.ir.convert import as_expr, const
 from tilewright.ir.dtype import BOOL
@@ -194,15 +194,14 @@ class Ranges:
         if not condition.a.dtype.is_index:
             return condition
         form = affine(condition.a)
-        for unit in sorted({abs(c) for c in form.terms.values() if abs(c) > 1}, reverse=True):
-            digits = {term: c for term, c in form.terms.items() if c % unit}
-            quotient, rest = divmod(form.constant - condition.b.value, unit)
-            least, most = LinearForm(digits, rest).bounds(self._product)
-            if digits and least >= 0 and most < unit:
-                dtype = condition.a.dtype
-                units = {term: c // unit for term, c in form.terms.items() if c % unit == 0}
-                return LT(to_expr(LinearForm(units, 0), dtype), const(-quotient, dtype))
-        return condition
+        shorter = without_low_digits(
+            form._replace(constant=form.constant - condition.b.value),
+            lambda lower: lower.bounds(self._product),
+        )
+        if shorter is None or len(shorter.terms) == len(form.terms):
+            return condition
+        dtype = condition.a.dtype
+        return LT(to_expr(LinearForm(shorter.terms, 0), dtype), const(-shorter.constant, dtype))
 
     def _analyzed(self, condition: CompareExpr) -> bool | None:
         """What the analyzer says, where symbolic bounds or divisions may decide."""
