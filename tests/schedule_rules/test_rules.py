@@ -293,7 +293,9 @@ def test_vectors_of_filters_need_filters():
 @pytest.mark.parametrize("machine", [LARGE._replace(vector_bits=n) for n in (256, 512)])
 def test_rows_that_leave_lanes_empty_are_packed_one_after_the_other(machine):
     sch = scheduled(conv2d(2, 3, 18, 3, 1), machine)
-    assert names_of(sch) == ["P", "P_global", "Y", "Y_global"]
+    padding, *others = names_of(sch)
+    assert padding.startswith("P_")  # cut where it leaves the image
+    assert others == ["P_global", "Y", "Y_global"]
     assert loops_of(sch, "Y")[-1][0] == "vectorized"
 
 

@@ -14,7 +14,6 @@ from tilewright.tir.transform.machine import Machine
 from tilewright.tune.rule import ScheduleRule
 from tilewright.tune.rule.inline import InlineProducers
 from tilewright.tune.rule.nest_rule import (
-    CopyPieces,
     ReduceAlongColumns,
     ReduceAlongRows,
     ShareOuterLoops,
@@ -37,7 +36,6 @@ NESTS = (
     ShareOuterLoops,
     TileTransposition,
     SharePlaces,
-    CopyPieces,
     VectorizeElements,
     ReduceAlongColumns,
     ReduceAlongRows,

@@ -9,7 +9,6 @@ from tilewright.tune.rule.multi_level_tiling import MultiLevelTiling, MultiLevel
 from tilewright.tune.rule.multi_level_tiling_tensor_core import MultiLevelTilingTensorCore
 from tilewright.tune.rule.multi_level_tiling_with_intrin import MultiLevelTilingWithIntrin
 from tilewright.tune.rule.nest_rule import (
-    CopyPieces,
     ReduceAlongColumns,
     ReduceAlongRows,
     ShareOuterLoops,
@@ -41,7 +40,6 @@ def _for_cpu(*intrinsics: str) -> list[ScheduleRule]:
         TileProduct(),
         TileTransposition(),
         SharePlaces(),
-        CopyPieces(),
         VectorizeElements(),
         ReduceAlongColumns(),
         ReduceAlongRows(),

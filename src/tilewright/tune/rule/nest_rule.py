@@ -14,7 +14,6 @@ from tilewright.schedule_rules.elementwise import vectorize_elements
 from tilewright.schedule_rules.groups import Stage, append_epilogues, groups_of, stages_of
 from tilewright.schedule_rules.nest import DoesNotFitError, Nest, attempt, is_plain, plain_nest
 from tilewright.schedule_rules.operands import find_contraction
-from tilewright.schedule_rules.pieces import copy_pieces
 from tilewright.schedule_rules.reduce_along_columns import reduce_along_columns
 from tilewright.schedule_rules.reduce_along_rows import reduce_along_rows
 from tilewright.schedule_rules.structures import Rule, Structure
@@ -176,12 +175,6 @@ class SharePlaces(NestRule):
     """The loops of `tilewright.schedule_rules.computed_places`."""
 
     rule = staticmethod(share_places)
-
-
-class CopyPieces(NestRule):
-    """The loops of `tilewright.schedule_rules.pieces`."""
-
-    rule = staticmethod(copy_pieces)
 
 
 class VectorizeElements(NestRule):
