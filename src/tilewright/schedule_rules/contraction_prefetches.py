@@ -82,7 +82,7 @@ class Prefetches(TiledContraction):
         self.sch.annotate(steps[-1], SOFTWARE_PREFETCH, {panels.name: ahead})
 
     def prefetch_next_copy(self, columns: LoopRV, *blocks: LoopRV) -> None:
-        """Ask ahead for what will be copied next, if its rows are far apart, or the search wants it.
+        """Ask ahead for what is copied next, if its rows are far apart, or the search wants it.
 
         Args:
             columns: the loop over blocks of columns, which cores share.

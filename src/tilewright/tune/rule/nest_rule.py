@@ -22,7 +22,7 @@ from tilewright.schedule_rules.windows import tile_windows
 from tilewright.schedule_rules.winograd import tile_transformed_products
 from tilewright.tir.schedule import BlockRV, Schedule
 from tilewright.tir.transform.machine import Machine
-from tilewright.tune.rule.schedule_rule import ScheduleRule, blocks_in, claim_changed
+from tilewright.tune.rule.schedule_rule import ScheduleRule, claim_changed, siblings
 
 Find = Callable[[Schedule, Nest], Sequence[Structure]]
 """From a copy of a schedule and a nest to the structures that fit, the best first."""
@@ -213,8 +213,7 @@ def _is_free_product(sch: Schedule, block: BlockRV) -> bool:
 
 def _plain_stages(sch: Schedule, block: BlockRV) -> list[Stage]:
     """The blocks without a schedule of the function that a block is in."""
-    function, _ = sch.statement(block)
-    blocks = blocks_in(sch, function)
+    blocks = siblings(sch, block)
     view = sch.copy()  # looking at it leaves no instructions in the trace
     return stages_of(sch, [item for item in blocks if is_plain(view, item)])
 

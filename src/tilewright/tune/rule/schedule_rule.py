@@ -7,8 +7,7 @@ from typing import Any, Final
 from tilewright.error import ArgumentError, UnknownNameError
 from tilewright.runtime.registry import get_global_func
 from tilewright.schedule_rules.nest import block_of, is_plain
-from tilewright.tir.schedule import BlockRV, Schedule, ScheduleError
-from tilewright.tir.stmt import Block
+from tilewright.tir.schedule import BlockRV, Schedule
 from tilewright.tune.parts import Registry, TargetPart
 
 RULE_SETS: Registry[list[ScheduleRule]] = Registry("list of schedule rules for")
@@ -70,15 +69,12 @@ def claim_changed(before: Schedule, after: Schedule, block: BlockRV, rule: str) 
         after: the schedule after them.
     """
     view = before.copy()  # looking at it leaves no instructions in the trace
-    function, _ = view.statement(block)
-    plain = {view.get(item).name_hint: is_plain(view, item) for item in blocks_in(view, function)}
-    found = blocks_in(after, function)
+    plain = {view.get(item).name_hint: is_plain(view, item) for item in siblings(view, block)}
+    found = siblings(after, block)
     view = after.copy()
-    own = existing(view, block)
     for item in found:
-        name = view.get(item).name_hint
-        is_own = view.get(item) is own or (own is None and name not in plain)  # or its pieces
-        if is_own or (plain.get(name, True) and not is_plain(view, item)):
+        was_plain = plain.get(view.get(item).name_hint, True)
+        if view.get(item) is view.get(block) or (was_plain and not is_plain(view, item)):
             claim(after, item, rule)
 
 
@@ -87,18 +83,10 @@ def is_claimed(sch: Schedule, block: BlockRV) -> bool:
     return CLAIMED in sch.get(block).annotations
 
 
-def blocks_in(sch: Schedule, function: str) -> list[BlockRV]:
-    """The blocks of a function."""
-    root = sch.mod[function].body.block.name_hint
-    return sch.get_child_blocks(sch.get_block(root, function))
-
-
-def existing(sch: Schedule, block: BlockRV) -> Block | None:
-    """What a block is now; None if a step has replaced it."""
-    try:
-        return sch.get(block)
-    except ScheduleError:
-        return None
+def siblings(sch: Schedule, block: BlockRV) -> list[BlockRV]:
+    """The blocks of the function that a block is in."""
+    name, _ = sch.statement(block)
+    return sch.get_child_blocks(sch.get_block(sch.mod[name].body.block.name_hint, name))
 
 
 SCHEDULE_RULE = "schedule_rule"

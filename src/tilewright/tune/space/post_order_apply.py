@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Final
 from tilewright.error import ArgumentError, TuningError, TVMError
 from tilewright.ir.expr import IntImm
 from tilewright.ir.module import IRModule
-from tilewright.tir.schedule import BlockRV, Schedule
+from tilewright.tir.schedule import BlockRV, Schedule, ScheduleError
 from tilewright.tir.schedule.tree import FunctionTree
 from tilewright.tir.stmt import Block, BlockRealize
 from tilewright.tune.mutator import Mutator
 from tilewright.tune.postproc import Postproc
 from tilewright.tune.rule import ScheduleRule
-from tilewright.tune.rule.schedule_rule import existing
 from tilewright.tune.space.space_generator import (
     FROM_TARGET,
     GENERATORS,
@@ -128,7 +127,7 @@ class PostOrderApply(SpaceGenerator):
 
     def _applied(self, rule: ScheduleRule, sch: Schedule, block: BlockRV) -> list[Schedule]:
         """What a rule makes of a schedule, which it does not change."""
-        found = existing(sch, block)
+        found = _existing(sch, block)
         if found is None or (SCHEDULE_RULE in found.annotations) != getattr(
             rule, "takes_annotated_blocks", False
         ):
@@ -182,6 +181,13 @@ def _among_children(sch: Schedule, tree: FunctionTree, realize: BlockRealize) ->
     scope = tree.scope(realize)
     position = [child is realize for child in tree.blocks_below(scope)].index(True)
     return sch.get_child_blocks(_among_children(sch, tree, scope))[position]
+
+
+def _existing(sch: Schedule, block: BlockRV) -> Block | None:
+    try:
+        return sch.get(block)
+    except ScheduleError:
+        return None
 
 
 def _in_turn(results: list[list[Schedule]]) -> Iterable[Schedule]:
