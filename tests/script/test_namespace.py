@@ -18,8 +18,9 @@ axis iter_var comm_reducer serial parallel vectorized unroll thread_binding grid
 Assert LetStmt Let let attr launch_thread realize allocate allocate_const decl_buffer prefetch
 evaluate buffer_store ret boolean void cast Cast reinterpret type_annotation min_value
 max_value infinity min max abs fabs ceil floor round trunc nearbyint exp exp2 exp10 exp_nonpositive
-log log2 log10 log1p pow sqrt rsqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh atan2 erf
-sigmoid fmod floordiv floormod truncdiv truncmod ceildiv hypot ldexp copysign nextafter isnan isinf isfinite
+log log2 log10 log1p pow sqrt rsqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh
+atan2 erf sigmoid fmod floordiv floormod truncdiv truncmod ceildiv hypot ldexp copysign nextafter
+isnan isinf isfinite
 isnullptr popcount clz shift_left shift_right bitwise_and bitwise_or bitwise_xor bitwise_not likely
 q_multiply_shift q_multiply_shift_per_axis if_then_else Select ramp Ramp broadcast Broadcast Shuffle
 vscale get_active_lane_mask vectorlow vectorhigh vectorcombine dp2a dp4a dp4a_narrow mmla
