@@ -70,12 +70,18 @@ def register_tiles(sch: tir.Schedule, target: Target, block: str = "C") -> None:
         sch.parallel(block_of_columns if shares_blocks else i)
 
 
-def matmul(m: int, n: int, k: int, aim: float = 1.0, tuned_aim: float = 0) -> Work:
-    """An m x k matrix times a k x n matrix, in float32."""
+def matmul(
+    m: int, n: int, k: int, aim: float = 1.0, tuned_aim: float = 0, *, by_hand: bool = True
+) -> Work:
+    """An m x k matrix times a k x n matrix, in float32.
+
+    Args:
+        by_hand: whether the schedule by hand is for it.
+    """
     return Work(
         name=f"matmul {m}x{n}x{k}",
         program=lambda: program(m, n, k),
-        schedule=register_tiles,
+        schedule=register_tiles if by_hand else None,
         inputs=lambda rng: [rng.standard_normal(s, "float32") for s in ((m, k), (k, n))],
         reference=np.matmul,
         peers={
@@ -96,4 +102,8 @@ WORKS = (
     matmul(64, 64, 64, aim=1.2),
     matmul(128, 128, 128, aim=1.2),
     matmul(256, 256, 256, aim=1.05),
+    # A few rows times a matrix, which comes from a cache or from memory.
+    matmul(32, 1024, 1024, by_hand=False),
+    matmul(24, 4000, 4000, by_hand=False),
+    matmul(64, 4096, 4096, by_hand=False),
 )

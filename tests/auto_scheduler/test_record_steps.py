@@ -108,7 +108,7 @@ MISTAKES = {
         ["SP", 2, 0, 16, [4], 1],
         "iterator i of stage C has extent 12, but 16 in the record",
     ),
-    "a part of an order": (["RE", 2, [1, 0]], r"stage C has 3 iterators, of which \[1, 0\] is no"),
+    "a part of an order": (["RE", 2, [1, 0]], r"\[1, 0\] is not an order of them"),
     "an unknown annotation": (["AN", 2, 0, 40], "iterators are not annotated with 40"),
     "an intrinsic": (["AN", 2, 0, 11], "iterators are not annotated with tensorize"),
     "a split that is followed": (["FSP", 2, 0, 7, 1], "step 7 is missing"),
