@@ -20,6 +20,7 @@ from tilewright.autotvm.task.task import Task, known_task
 from tilewright.autotvm.task.workload import hashable
 from tilewright.error import ArgumentValueError, InstantiationError, RecordError, TVMError
 from tilewright.ir.structural import structural_equal
+from tilewright.schedule_rules.exponents import bound_exponents
 from tilewright.target import Target
 from tilewright.te.schedule import schedule_to_prim_func
 from tilewright.tir.function import PrimFunc
@@ -89,7 +90,9 @@ def apply_template(
 
 
 def _is_same_program(func: PrimFunc, own: PrimFunc) -> bool:
-    return structural_equal(func.replace(attrs={}), own.replace(attrs={}))
+    """Whether `func` is `own`, perhaps as schedules start from it."""
+    forms = (own, bound_exponents(own))
+    return any(structural_equal(func.replace(attrs={}), form.replace(attrs={})) for form in forms)
 
 
 @functools.lru_cache(maxsize=256)  # a candidate is made to be scored, and again to be built
