@@ -6,17 +6,27 @@ second run on a large stack (`deep_recursion`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tilewright.error import ArgumentError
+from tilewright.ir.convert import as_expr
+from tilewright.ir.expr import Expr, Var
 from tilewright.ir.node import Node, node_name
 from tilewright.ir.recursion import deep_recursion
 from tilewright.tir.substitute import substitute as plain_substitute
 
 __all__ = ["ir_transform", "post_order_visit", "pre_order_visit", "substitute"]
 
-substitute = deep_recursion(plain_substitute)
+
+@deep_recursion
+def substitute(node: Any, vmap: Mapping[Var, Any]) -> Any:
+    """`node` with variables replaced by expressions, or numbers."""
+    values = {
+        var: value if isinstance(value, Expr) else as_expr(value, var.dtype)
+        for var, value in vmap.items()
+    }
+    return plain_substitute(node, values)
 
 
 def post_order_visit(stmt: Node, fvisit: Callable[[Any], Any]) -> None:

@@ -138,13 +138,21 @@ def as_size(value: object, what: str) -> Expr:
     return size
 
 
+def _parameter_names(function: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of the parameters; `inspect.signature` takes long for so many functions."""
+    signature = getattr(function, "__signature__", None)
+    if signature is not None:
+        return tuple(signature.parameters)
+    code = function.__code__
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
 def accepting_dtype(function: Callable[..., Any]) -> Callable[..., Any]:
     """`function`, which may also be told the dtype of its result by keyword.
 
     Text printed by older systems has ``dtype=`` in every call.
     """
-    code = inspect.unwrap(function).__code__
-    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    names = _parameter_names(inspect.unwrap(function))
     if "dtype" in names[1:]:
         return function
 
