@@ -16,7 +16,7 @@ from tilewright.ir.rewrite import count_nodes, walk
 from tilewright.schedule_rules.accesses import UNKNOWN, StridedAccess
 from tilewright.schedule_rules.decisions import vectorized, without
 from tilewright.schedule_rules.elementwise import joined_loops
-from tilewright.schedule_rules.nest import Nest, is_complete, parallelize
+from tilewright.schedule_rules.nest import Nest, fused, is_complete, parallelize
 from tilewright.schedule_rules.structures import Structure
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.schedule import Schedule
@@ -66,7 +66,7 @@ def _points_first(
     others = nest.of(without(accesses.spatial, *points, *planes))
     channels = nest.of(planes)
     sch.reorder(*others, *nest.of(points), *channels)
-    loop = sch.fuse(*nest.of(points)) if len(points) > 1 else nest.loops[points[0]]
+    loop = fused(sch, nest.of(points))
     dtype = accesses.stores[0].buffer.dtype
     lanes = machine.lanes(dtype)
     in_a_line = max(1, LINE_BYTES // (lanes * dtype.itemsize))

@@ -234,7 +234,7 @@ def _other_plans(plain: Plan, forms: Sequence[Plan]) -> list[Plan]:
     merged, others = found.mergeable(), []
     if plain.may_pack():
         known = {(len(plan.columns) > 1, plan.packed) for plan in forms}
-        size = plain.depth * plain.width_of_all * plain.itemsize
+        size = plain.columns_bytes
         if len(merged) > 1 and (True, True) not in known and size <= machine.own_cache:
             others.append(Plan(found, merged, machine, outer, packed=True))
         if (False, True) not in known and size > machine.own_cache // 4:

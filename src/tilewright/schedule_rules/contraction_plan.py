@@ -46,8 +46,9 @@ WAYS: Final = 8
 SHORTEST_SUM: Final = 128
 """Minimum number of steps of a block of a sum."""
 
-UNROLLED: Final = 4
-"""Number of steps that are unrolled, if that leaves none over at the end of a block."""
+STEPS: Final = (1, 2, 4)
+"""How many steps of a long sum may be unrolled. The more, the fewer instructions are about the loop
+itself: where another thread shares the core, multiplications wait for room among instructions."""
 
 NEAR_BYTES: Final = 6.0
 """Bytes of an operand that arrive from memory in a cycle, one after the other."""
@@ -78,8 +79,8 @@ class Plan:
         outer: how many of the loops around the block are fixed already.
         packed: whether the operand with columns is copied into panels first.
         transposed: whether the columns are not neighbours in the result.
-        near_panels: whether panels are so short that they stay in the first cache: what few rows
-            use, of lines that no cache keeps together.
+        near_panels: whether panels are so short that they stay in the first cache; see
+            `prefers_near_panels`.
         packs_rows: whether the operand with rows is copied first, those of a tile side by side.
         dot: how it is computed by dot products; a step then stands for a group of steps, and a
             row for the rows that an instruction multiplies at once.
@@ -213,7 +214,8 @@ class Plan:
         if self.near_panels:
             fitting = max(1, min(fitting, limit // (self.width * self.itemsize * step)))
         lengths = range(fitting, fitting // 2, -1)
-        whole = (n for n in sorted(lengths, key=lambda n: n % UNROLLED != 0) if extent % n == 0)
+        # Best are lengths of which no step is left over where several are unrolled.
+        whole = (n for n in sorted(lengths, key=lambda n: n % STEPS[-1] != 0) if extent % n == 0)
         return next(whole, -(-extent // -(-extent // fitting)))
 
     def steps_of(self, var: Var) -> int | None:
@@ -231,6 +233,11 @@ class Plan:
         extent = self.steps_of(reduction[0]) or self.depth
         least = max(1, self.block_depth // 2, SHORTEST_SUM * extent // self.depth)
         return [n for n in range(least, min(extent, 4 * self.block_depth) + 1) if extent % n == 0]
+
+    @property
+    def columns_bytes(self) -> int:
+        """Bytes of what is read of the operand with columns."""
+        return self.depth * self.width_of_all * self.itemsize
 
     def _panel_bytes(self) -> int:
         return self.depth * self.width * self.itemsize
@@ -332,7 +339,7 @@ class Plan:
 
     def exceeds_cache(self) -> bool:
         """Whether what is read of the operand with columns does not stay in the cache."""
-        return self.depth * self.width_of_all * self.itemsize > self.machine.own_cache // 2
+        return self.columns_bytes > self.machine.own_cache // 2
 
     def keeps_columns(self) -> bool:
         """Whether a cache keeps the columns of a tile as they are, until the next tile of rows uses
@@ -363,8 +370,8 @@ class Plan:
 
     def is_in_memory(self) -> bool:
         """Whether the operand with columns is a matrix that no cache holds, beside other data."""
-        size = self.depth * self.width_of_all * self.itemsize
-        return size > 3 * self.machine.shared_cache // 8 and not self.found.has_windows()
+        is_large = self.columns_bytes > 3 * self.machine.shared_cache // 8
+        return is_large and not self.found.has_windows()
 
     def has_far_rows(self) -> bool:
         """Whether rows are known to be so many that no cache of a core holds all of them."""

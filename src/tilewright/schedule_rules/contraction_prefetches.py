@@ -81,17 +81,11 @@ class Prefetches(TiledContraction):
         ahead = choose(self.sch, (0, distance), distance) // unrolled
         self.sch.annotate(steps[-1], SOFTWARE_PREFETCH, {panels.name: ahead})
 
-    def prefetch_next_copy(self, columns: LoopRV, *blocks: LoopRV) -> None:
-        """Ask ahead for what is copied next, if its rows are far apart, or the search wants it.
-
-        Args:
-            columns: the loop over blocks of columns, which cores share.
-            blocks: the loop inside of it over blocks of the sum, if there is one.
-        """
+    def prefetch_next_copy(self, loop: LoopRV) -> None:
+        """Ask ahead for what the next iteration of a loop will copy, if its rows are far apart, or
+        the search wants it."""
         plan, (operand,) = self.plan, self.plan.found.moving
         is_constant = operand.buffer.data in constant_memory(self.sch)
-        is_next = bool(blocks) or plan.machine.cores == 1
-        if is_next and plan.found.is_contiguous(plan.columns) and not is_constant:
+        if plan.found.is_contiguous(plan.columns) and not is_constant:
             ahead = choose(self.sch, (0, 1), 1 if plan.is_far(operand) else 0)
-            loop = blocks[0] if blocks else columns
             self.sch.annotate(loop, SOFTWARE_PREFETCH, {operand.buffer.name: ahead})

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from tilewright.ir.expr import Var
 from tilewright.schedule_rules.contraction_operands import Operands
-from tilewright.schedule_rules.contraction_plan import Plan
+from tilewright.schedule_rules.contraction_plan import STEPS, Plan
 from tilewright.schedule_rules.contraction_prefetches import Prefetches
 from tilewright.schedule_rules.contraction_results import Results
 from tilewright.schedule_rules.converted_operands import convert_copy
@@ -22,10 +22,6 @@ from tilewright.tir.tile_registers import TILE_SCOPE
 
 MOST_UNROLLED: Final = 128
 """Maximum number of multiply-adds of vectors that are written one after the other."""
-
-STEPS: Final = (1, 2, 4)
-"""How many steps of a long sum may be unrolled. The more, the fewer instructions are about the loop
-itself: where another thread shares the core, multiplications wait for room among instructions."""
 
 LEAST_ITERATIONS: Final = 4
 """Minimum number of iterations of a loop whose steps are unrolled."""
@@ -112,8 +108,10 @@ class _Steps(TiledContraction):
             place = [*first, *blocks] if len(plan.columns) == 1 else needed
             shared = plan.outer == 0 and not any(loop in several for loop in place)
             panels = operands.pack(place[-1] if place else None, shared=shared)
-            if blocks or not is_single:
-                prefetches.prefetch_next_copy(block_column, *blocks)
+            if blocks:
+                prefetches.prefetch_next_copy(blocks[0])
+            elif not is_single and plan.machine.cores == 1:  # others copy the next columns
+                prefetches.prefetch_next_copy(block_column)
         in_tiles = results.schedule_consumers(epilogue, first if blocks else around)
         is_cut = plan.width_of_all % plan.lanes != 0 and not (in_tiles or plan.stages_results)
         steps, unrolled = self._unroll_steps(depth, 1 if is_cut or plan.dot is not None else 0)

@@ -24,7 +24,7 @@ from tilewright.schedule_rules.accesses import (
     computed_with,
 )
 from tilewright.schedule_rules.decisions import MOST_VECTORS, choose, lanes_for, vectorized, without
-from tilewright.schedule_rules.nest import Nest, is_complete, parallelize
+from tilewright.schedule_rules.nest import Nest, fused, is_complete, parallelize
 from tilewright.schedule_rules.structures import Structure
 from tilewright.tir.schedule import LoopRV, Schedule
 from tilewright.tir.stmt import Block
@@ -166,7 +166,7 @@ def _vectors(sch: Schedule, nest: Nest, *, machine: Machine, streams: bool) -> N
     joined = joined_loops(nest, lanes)
     others = nest.of(without(accesses.spatial, *joined))
     sch.reorder(*others, *nest.of(joined))
-    loop = sch.fuse(*nest.of(joined)) if len(joined) > 1 else nest.loops[joined[0]]
+    loop = fused(sch, nest.of(joined))
     extent = accesses.known_count(joined)
     part = _part_of_row(nest, lanes)
     if part is not None:

@@ -55,6 +55,17 @@ def accepts(primitive: Callable[[], object]) -> bool:
     return True
 
 
+def fused(sch: Schedule, loops: Sequence[LoopRV]) -> LoopRV:
+    """Nested loops as one.
+
+    Raises:
+        DoesNotFitError: if there are none.
+    """
+    if not loops:
+        raise DoesNotFitError("no loop counts the iterators")
+    return sch.fuse(*loops) if len(loops) > 1 else loops[0]
+
+
 def realize_of(sch: Schedule, block: BlockRV) -> BlockRealize:
     """The block with its bindings."""
     _, realize = sch.statement(block)

@@ -16,7 +16,7 @@ from tilewright.ir.expr import GE, GT, LE, LT, Call, Var
 from tilewright.ir.rewrite import walk
 from tilewright.schedule_rules.decisions import without
 from tilewright.schedule_rules.elementwise import IF_THEN_ELSE, joined_with
-from tilewright.schedule_rules.nest import Nest, extent_of, is_complete, parallelize
+from tilewright.schedule_rules.nest import Nest, extent_of, fused, is_complete, parallelize
 from tilewright.schedule_rules.structures import Structure
 from tilewright.tir.schedule import LoopRV, Schedule
 from tilewright.tir.transform.analysis.affine import difference
@@ -94,17 +94,11 @@ def _in_pieces(
     sch.reorder(*around, *nest.of(joined))
     lanes = machine.lanes(nest.accesses.stores[0].buffer.dtype)
     for piece in sch.loop_partition(nest.loops[joined[0]], [*sizes, None]):
-        outermost = _whole_vectors(sch, _fused_with_inner(sch, piece), VECTORS * lanes)
+        (block,) = sch.get_child_blocks(piece)
+        outermost = _whole_vectors(sch, fused(sch, sch.get_loops(block)), VECTORS * lanes)
         if not around:
             parallelize(sch, outermost, machine)
     parallelize(sch, around, machine)
-
-
-def _fused_with_inner(sch: Schedule, piece: LoopRV) -> LoopRV:
-    """A loop and all inside of it, as one."""
-    (block,) = sch.get_child_blocks(piece)
-    loops = sch.get_loops(block)
-    return sch.fuse(*loops) if len(loops) > 1 else piece
 
 
 def _whole_vectors(sch: Schedule, loop: LoopRV, width: int) -> list[LoopRV]:

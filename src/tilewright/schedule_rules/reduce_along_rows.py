@@ -10,7 +10,7 @@ from typing import Final
 from tilewright.ir.expr import Var
 from tilewright.schedule_rules.decisions import choose, powers_of_two, vectorized, without
 from tilewright.schedule_rules.elementwise import joined_with
-from tilewright.schedule_rules.nest import DoesNotFitError, Nest, parallelize
+from tilewright.schedule_rules.nest import DoesNotFitError, Nest, fused, parallelize
 from tilewright.schedule_rules.structures import Structure
 from tilewright.tir.schedule import LoopRV, Schedule
 from tilewright.tir.transform.insert_prefetches import SOFTWARE_PREFETCH
@@ -188,7 +188,7 @@ def _parts_of_rows(sch: Schedule, nest: Nest, *, machine: Machine) -> None:
     assert inner is not None
     reduced = nest.of([*without(accesses.reduction, inner), inner])
     sch.reorder(*nest.of(accesses.spatial), *reduced)
-    loop = sch.fuse(*reduced) if len(reduced) > 1 else reduced[0]
+    loop = fused(sch, reduced)
     part, _ = sch.split(loop, [machine.cores, None])
     parts = sch.rfactor(part, 0)
     *around, part, rest = sch.get_loops(parts)

@@ -81,10 +81,9 @@ class TiledContraction:
         if plan.converts_columns():
             return False
         (operand,) = plan.found.moving
-        size = plan.depth * plan.width_of_all * plan.itemsize
         is_constant = operand.buffer.data in constant_memory(self.sch)
         is_seldom = plan.reuse <= MOST_TILES_AHEAD * plan.tile.rows
-        return is_constant and is_seldom and size > plan.machine.own_cache
+        return is_constant and is_seldom and plan.columns_bytes > plan.machine.own_cache
 
     def reads_panels_once(self) -> bool:
         """Whether panels come from memory for a single tile of rows."""
