@@ -431,7 +431,9 @@ class Plan:
         panels = -(-self.width_of_all // self.width)
         cache = self.machine.own_cache
         reads_once = self.has_far_rows() and panels * panel_bytes <= cache // 2
-        fitting = panels if reads_once else max(1, min(panels, cache // 4 // panel_bytes))
+        # Products in tile registers are so fast that reading rows again for other panels counts.
+        part = cache // 2 if self.in_tiles else cache // 4
+        fitting = panels if reads_once else max(1, min(panels, part // panel_bytes))
         # Cores share columns, or rows where all columns are there at once.
         cores = 1 if self.outer or reads_once else self.machine.cores
         most = max(1, min(fitting, panels // cores))

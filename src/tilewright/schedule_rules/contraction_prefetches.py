@@ -25,6 +25,10 @@ AHEAD_BYTES: Final = 4096
 """Prefetch distance in bytes for panels that come from memory one after the other."""
 
 
+LONG_ROW: Final = 1024
+"""Bytes of a row from which on hardware asks ahead for it while it is copied."""
+
+
 class Prefetches(TiledContraction):
     """The steps that ask ahead for operands."""
 
@@ -83,9 +87,16 @@ class Prefetches(TiledContraction):
 
     def prefetch_next_copy(self, loop: LoopRV) -> None:
         """Ask ahead for what the next iteration of a loop will copy, if its rows are far apart, or
-        the search wants it."""
+        the search wants it.
+
+        Products in tile registers wait for these lines, unlike others. Hardware asks for long rows
+        itself while they are copied.
+        """
         plan, (operand,) = self.plan, self.plan.found.moving
         is_constant = operand.buffer.data in constant_memory(self.sch)
+        row_bytes = plan.panels()[-1] * plan.width * operand.buffer.dtype.itemsize
+        if plan.in_tiles and row_bytes >= LONG_ROW:
+            return
         if plan.found.is_contiguous(plan.columns) and not is_constant:
             ahead = choose(self.sch, (0, 1), 1 if plan.is_far(operand) else 0)
             self.sch.annotate(loop, SOFTWARE_PREFETCH, {operand.buffer.name: ahead})

@@ -183,7 +183,7 @@ class _Steps(TiledContraction):
         Returns:
             The loop that is left, and the number of steps in each of its iterations.
         """
-        if extent is None or extent < LEAST_ITERATIONS * STEPS[-1]:
+        if extent is None or extent < LEAST_ITERATIONS * STEPS[-1] or self.plan.in_tiles:
             return loop, 1
         # Instructions that take several steps have no conditions, which steps left over need.
         counts = [n for n in STEPS if self.plan.dot is None or extent % n == 0]

@@ -307,8 +307,10 @@ def copy_groups(
         sch.reorder(panel, *others, group, vector, lane, part)
         sch.vectorize(part)
     else:
-        sch.reorder(panel, *others, group, vector, part, lane)
-        sch.unroll(part)
+        # Rows are read from their beginning to their end: a cache line is next to the one before.
+        sch.reorder(*others, group, panel, vector, part, lane)
+        for loop in (vector, part):
+            sch.unroll(loop)
         sch.vectorize(lane)
 
 

@@ -54,6 +54,9 @@ long one for arithmetic. Then the longest one asks for the next row, and for whe
             Y[i, j] = e[j] / s                           s = s + e[j]
                                                      for j in range(32):
                                                          Y[i, j] = e[j] / s
+
+So does the work on a tile ask for where the results of the next tile go, which a nest of loops
+behind it writes.
 """
 
 from __future__ import annotations
@@ -90,6 +93,7 @@ from tilewright.tir.transform.building.spread_fetches import (
     parts_of,
     path_of,
     spread,
+    work_of,
 )
 from tilewright.tir.transform.building.statements import statements
 from tilewright.tir.transform.machine import LINE_BYTES
@@ -113,7 +117,7 @@ def insert_prefetches(func: PrimFunc) -> PrimFunc:
         for stmt in statements(func.body)
     ):
         return func
-    inserting = _Inserting()
+    inserting = _Inserting(_memory_by_name(func.body))
     body = inserting(func.body)
     missing = inserting.wanted - inserting.found
     if missing:
@@ -123,6 +127,23 @@ def insert_prefetches(func: PrimFunc) -> PrimFunc:
             "with the loop and can be told ahead, without reading memory"
         )
     return func.with_body(body)
+
+
+def _memory_by_name(body: Stmt) -> dict[str, set[Var]]:
+    """The memory that a name of a buffer stands for.
+
+    A buffer that an intrinsic declares over the memory of another has that one's name, too. Its own
+    name counts only where no other buffer has it: it may be that of an operand by chance.
+    """
+    buffers = {part.buffer for part in walk(body) if isinstance(part, (BufferLoad, BufferStore))}
+    memory: dict[str, set[Var]] = {}
+    for buffer in buffers:
+        memory.setdefault(buffer.data.name, set()).add(buffer.data)
+    original = set(memory)
+    for buffer in buffers:
+        if buffer.name not in original:
+            memory.setdefault(buffer.name, set()).add(buffer.data)
+    return memory
 
 
 class _Ahead(NamedTuple):
@@ -140,7 +161,8 @@ class _Ahead(NamedTuple):
 
 
 class _Inserting(Rewriter):
-    def __init__(self) -> None:
+    def __init__(self, memory: Mapping[str, set[Var]]) -> None:
+        self._memory = memory
         self.wanted: set[tuple[str, str]] = set()
         self.found: set[tuple[str, str]] = set()
         self._ahead: list[_Ahead] = []
@@ -161,7 +183,8 @@ class _Inserting(Rewriter):
         self.wanted.update((name, loop.loop_var.name) for name in distances)
         body, inside = loop.body, dict(distances)
         for name, distance in distances.items():
-            found = copy_and_work(body, name) or row_and_work(body, name)
+            memory = self._memory.get(name, set())
+            found = copy_and_work(body, memory) or row_and_work(body, memory)
             if found is not None:
                 copy, work = found
                 fetch = self._fetch(copy.body, loop.loop_var, {name: distance})
@@ -221,8 +244,9 @@ class _Inserting(Rewriter):
         for var, distances, path in self._ahead:
             inner = path if all(loop.loop_var in self._around for loop in path) else ()
             for access in accesses:
-                # A buffer that an intrinsic declares over the memory of another goes by its name.
-                for name in {access.buffer.name, access.buffer.data.name} & distances.keys():
+                for name in distances:
+                    if access.buffer.data not in self._memory.get(name, ()):
+                        continue
                     ahead = _ahead(access, var, distances[name], inner, done)
                     if ahead is not None:
                         self.found.add((name, var.name))
@@ -231,7 +255,7 @@ class _Inserting(Rewriter):
 
 
 class _Fetches:
-    """Makes of statements the prefetches of what they read."""
+    """Makes of statements the prefetches of what they read, and of what they bind."""
 
     def __init__(self, prefetches: Callable[[Sequence[Node], set[Key]], list[Stmt]]) -> None:
         self._prefetches = prefetches
@@ -239,13 +263,14 @@ class _Fetches:
     def __call__(self, stmt: Stmt) -> Stmt | None:
         done: set[Key] = set()
         found: list[Stmt] = []
-        for part in parts_of(stmt):
+        for part in parts_of(stmt, with_definitions=True):
             if isinstance(part, For):
                 inner = self(part.body)
                 if inner is not None:
                     found.append(by_lines(part.replace(body=inner)))
             else:
-                found += self._prefetches([part], done)
+                nodes = [part.value if isinstance(part, LetStmt) else part]
+                found += self._prefetches(nodes, done)
         return seq(*found) if found else None
 
 
@@ -320,10 +345,10 @@ def _parts(index: Expr, loops: Sequence[For]) -> dict[Var, Expr]:
     return {steps.loop_var: as_expr(steps.min + part)}
 
 
-def copy_and_work(body: Stmt, name: str) -> tuple[For, For] | None:
-    """The nest in `body`, a sequence, that alone reads the buffer `name`, and a nest behind it."""
+def copy_and_work(body: Stmt, memory: set[Var]) -> tuple[For, For] | None:
+    """The nest in `body`, a sequence, that alone reads a buffer, and a nest behind it."""
     parts = list(parts_of(body))
-    readers = [position for position, part in enumerate(parts) if _reads(part, name)]
+    readers = [position for position, part in enumerate(parts) if _reads(part, memory)]
     if len(readers) != 1:
         return None
     copy = parts[readers[0]]
@@ -333,32 +358,26 @@ def copy_and_work(body: Stmt, name: str) -> tuple[For, For] | None:
     return copy, max(behind, key=iterations_of)
 
 
-def row_and_work(body: Stmt, name: str) -> tuple[For, For] | None:
-    """A loop in `body`, a sequence, over all that it needs of the buffer `name`, and the longest.
+def row_and_work(body: Stmt, memory: set[Var]) -> tuple[For, For] | None:
+    """A loop in `body`, a sequence, over all that it needs of a buffer, and the longest.
 
     That is known where several loops read the same row, or one writes it: loops with as many
     iterations, and none inside of them.
     """
     parts = list(parts_of(body))
     loops = [p for p in parts if isinstance(p, For) and isinstance(p.extent, IntImm)]
-    using = [part for part in parts if _reads(part, name) or _writes(part, name)]
+    using = [part for part in parts if _reads(part, memory) or _writes(part, memory)]
     rows = [part for part in loops if part in using and len(path_of(part)) == 1]
     if len(rows) != len(using) or len({iterations_of(row) for row in rows}) != 1:
         return None
-    if len(loops) == 1 or not (len(rows) > 1 or _writes(rows[0], name)):
+    if len(loops) == 1 or not (len(rows) > 1 or _writes(rows[0], memory)):
         return None
-    return rows[0], max(loops, key=_work)
+    return rows[0], max(loops, key=work_of)
 
 
-def _work(loop: For) -> int:
-    """About how many operations a nest of loops takes."""
-    innermost = (path_of(loop) or [loop])[-1]
-    return iterations_of(loop) * sum(1 for _ in walk(innermost.body))
+def _reads(stmt: Stmt, memory: set[Var]) -> bool:
+    return any(isinstance(node, BufferLoad) and node.buffer.data in memory for node in walk(stmt))
 
 
-def _reads(stmt: Stmt, name: str) -> bool:
-    return any(isinstance(node, BufferLoad) and node.buffer.name == name for node in walk(stmt))
-
-
-def _writes(stmt: Stmt, name: str) -> bool:
-    return any(isinstance(node, BufferStore) and node.buffer.name == name for node in walk(stmt))
+def _writes(stmt: Stmt, memory: set[Var]) -> bool:
+    return any(isinstance(node, BufferStore) and node.buffer.data in memory for node in walk(stmt))

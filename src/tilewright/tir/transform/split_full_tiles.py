@@ -97,29 +97,35 @@ class _Splitting(StatementRewriter):
 
     def _without_choice(self, loop: For) -> Stmt | None:
         """A vector whose lanes choose between two values, such as those of a padding or of several
-        arrays side by side, again for where all of them have the same one."""
-        store, choice = loop.body, choice_of(loop.body)
-        if loop.kind is not ForKind.VECTORIZED or choice is None:
+        arrays side by side, again for where all of them have the same one.
+
+        Vectors that are written one after the other stay together: they may be stored as one.
+        """
+        loops = _unrolled_vectors(loop)
+        store, choice = loops[-1].body, choice_of(loops[-1].body)
+        if loops[-1].kind is not ForKind.VECTORIZED or choice is None:
             return None
         asked, first, second = choice.args
         parts = list(conjuncts(asked))
-        branches = [(self._in_all_lanes(parts, loop), first)]
+        branches = [(self._in_all_lanes(parts, loops), first)]
         if len(parts) == 1 and type(parts[0]) in _OPPOSITES:
             opposite = _OPPOSITES[type(parts[0])](parts[0].a, parts[0].b)  # type: ignore[attr-defined]
-            branches.append((self._in_all_lanes([opposite], loop), second))
+            branches.append((self._in_all_lanes([opposite], loops), second))
         result: Stmt = loop
         for condition, value in reversed(branches):
             if condition is not None:
-                same = loop.replace(body=store.replace(value=value))
+                same: Stmt = store.replace(value=value)
+                for around in reversed(loops):
+                    same = around.replace(body=same)
                 result = IfThenElse(condition, self(Iteration({})(same)), result)
         return None if result is loop else result
 
-    def _in_all_lanes(self, parts: Sequence[Expr], loop: For) -> Expr | None:
-        """What has to be asked of a vector so that a condition holds in all of its lanes; None if
+    def _in_all_lanes(self, parts: Sequence[Expr], loops: Sequence[For]) -> Expr | None:
+        """What has to be asked of vectors so that a condition holds in all of their lanes; None if
         that cannot be said, or is known."""
         condition: Expr = const(True, BOOL)
         for part in parts:
-            always = None if is_local(part, set()) else always_holds(part, [loop])
+            always = None if is_local(part, set()) else always_holds(part, loops)
             holds = None if always is None else self._ranges.decide(always)
             if always is None or holds is False:
                 return None
@@ -213,6 +219,14 @@ class _Splitting(StatementRewriter):
                 count = min(count, holds)
                 guards.append(guard)
         return (count, guards) if guards and 0 < count < loop.extent.value else None
+
+
+def _unrolled_vectors(loop: For) -> list[For]:
+    """`loop` and the loops inside of it up to that over the lanes of a vector, if they are unrolled."""
+    loops = [loop]
+    while loops[-1].kind is ForKind.UNROLLED and isinstance(loops[-1].body, For):
+        loops.append(loops[-1].body)
+    return loops
 
 
 def _same(condition: Expr, groups: Iterable[list[Guard]]) -> list[Guard] | None:

@@ -124,9 +124,29 @@ def _ramp(emitter: FunctionEmitter, expr: Ramp) -> str:
 @emits(Shuffle)
 def _shuffle(emitter: FunctionEmitter, expr: Shuffle) -> str:
     values = [emitter.operand(vector) for vector in expr.vectors]
-    lanes = [vector.dtype.lanes for vector in expr.vectors]
-    element = expr.dtype.element
     indices = [int(i) for i in expr.indices]  # type: ignore[call-overload]
+    lanes = [vector.dtype.lanes for vector in expr.vectors]
+    if expr.dtype.element not in HALVES:
+        return _shuffled(emitter, values, lanes, indices, expr.dtype)
+    # Copies move the 16 bits of memory, and not floats that are rounded anew.
+    values = [
+        emitter.halves.narrowed(value, vector.dtype)
+        for value, vector in zip(values, expr.vectors, strict=True)
+    ]
+    words = DType("int16").with_lanes(expr.dtype.lanes)
+    bits = _shuffled(emitter, values, lanes, indices, words)
+    return emitter.halves.widened(bits, expr.dtype)
+
+
+def _shuffled(
+    emitter: FunctionEmitter,
+    values: list[str],
+    lanes: list[int],
+    indices: list[int],
+    dtype: DType,
+) -> str:
+    """The lanes `indices` of vectors of `lanes` elements, as a value of `dtype`."""
+    element = dtype.element
     if len(values) == 1 and lanes[0] > 1:
         ty = value_type(element.with_lanes(lanes[0]))
         if len(indices) == 1:
@@ -138,7 +158,7 @@ def _shuffle(emitter: FunctionEmitter, expr: Shuffle) -> str:
         return _shuffle_vectors(emitter, values, indices, element.with_lanes(lanes[0]))
     sources = [(v, n, lane) for v, n in zip(values, lanes, strict=True) for lane in range(n)]
     chosen = [extract(emitter, *sources[i], element) for i in indices]
-    return assemble(emitter, chosen, expr.dtype)
+    return assemble(emitter, chosen, dtype)
 
 
 def _shuffle_vectors(

@@ -106,13 +106,19 @@ def _iterations_per_line(loop: For) -> int:
     return steps.pop() if len(steps) == 1 else 1
 
 
-def parts_of(stmt: Stmt) -> Iterator[Stmt]:
-    """The statements of a sequence, also inside of allocations and definitions."""
+def parts_of(stmt: Stmt, *, with_definitions: bool = False) -> Iterator[Stmt]:
+    """The statements of a sequence, also inside of allocations and definitions.
+
+    Args:
+        with_definitions: whether definitions are among them, each in front of its body.
+    """
     if isinstance(stmt, SeqStmt):
         for part in stmt.seq:
-            yield from parts_of(part)
+            yield from parts_of(part, with_definitions=with_definitions)
     elif isinstance(stmt, (Allocate, LetStmt)):
-        yield from parts_of(stmt.body)
+        if with_definitions and isinstance(stmt, LetStmt):
+            yield stmt
+        yield from parts_of(stmt.body, with_definitions=with_definitions)
     else:
         yield stmt
 
@@ -123,15 +129,28 @@ def iterations_of(loop: For) -> int:
 
 
 def path_of(loop: For) -> list[For]:
-    """The loops of constant extent from `loop` on inwards, where there are several the longest."""
+    """The loops of constant extent from `loop` on inwards, where there are several those with the
+    most work."""
     path: list[For] = []
     inner: For | None = loop
     while inner is not None and inner.kind is ForKind.SERIAL and isinstance(inner.extent, IntImm):
         path.append(inner)
         loops = [part for part in parts_of(inner.body) if isinstance(part, For)]
         constant = [part for part in loops if isinstance(part.extent, IntImm)]
-        inner = max(constant, key=lambda part: int(part.extent), default=None)  # type: ignore[call-overload]
+        inner = max(constant, key=work_of) if len(constant) > 1 else next(iter(constant), None)
     return path
+
+
+def work_of(stmt: Stmt) -> int:
+    """About how many operations a statement takes; loops of unknown extent run once."""
+    if isinstance(stmt, For):
+        extent = stmt.extent.value if isinstance(stmt.extent, IntImm) else 1
+        return extent * work_of(stmt.body)
+    if isinstance(stmt, SeqStmt):
+        return sum(map(work_of, stmt.seq))
+    if isinstance(stmt, (Allocate, LetStmt)):
+        return 1 + work_of(stmt.body)
+    return sum(1 for _ in walk(stmt))
 
 
 class _InFront(Rewriter):
