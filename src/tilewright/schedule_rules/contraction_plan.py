@@ -59,6 +59,9 @@ FAR_BYTES: Final = 2.0
 PACKING: Final = 2.0
 """Cycles in which an element is copied into a panel."""
 
+PACKING_LINES: Final = 1.0
+"""Cycles in which a column of a group of steps is copied into a panel, as part of whole lines."""
+
 BLOCK: Final = 128.0
 """Cycles in which the sums of a block in tile registers begin, end and go to memory."""
 
@@ -280,7 +283,8 @@ class Plan:
         if self.packed and found.moving[0].buffer.data not in constants:
             panels = accesses.count(var for var in around if found.moving[0].mentions(var))
             groups = 1 if self.dot is None else self.dot.size // self.dot.neighbors
-            total += PACKING * panels * self.depth * groups * self.width_of_all
+            packing = PACKING_LINES if self.in_tiles else PACKING
+            total += packing * panels * self.depth * groups * self.width_of_all
         if self.stages_results:
             total += STAGING * accesses.count(accesses.spatial)
         return total
@@ -333,6 +337,8 @@ class Plan:
         steps = [load.stride(var) for var in accesses.reduction if accesses.extents[var] != 1]
         if not steps or steps[-1] is None:
             return bool(steps)
+        if self.in_tiles and steps[-1] == 1:  # lines of a row, one after the other
+            return False
         distance = abs(steps[-1]) * self.itemsize
         is_large = accesses.size(load) > self.machine.own_cache // 2
         return distance >= FAR or (is_large and distance >= LINE_BYTES)
