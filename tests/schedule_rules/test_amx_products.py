@@ -148,9 +148,49 @@ def test_blocks_leave_few_rows_and_columns_over(shape, rows, columns, steps):
     assert f'"amx_operation", "multiply {rows} {columns} {steps}"' in script
 
 
-@pytest.mark.parametrize("rows", [1, 2, 4, 8])
-def test_a_few_rows_are_not_worth_tiles(rows):
-    assert not is_in_tiles(product(rows, 1024, 1024, "uint8", "int8"))
+@pytest.mark.parametrize(("rows", "dtypes"), [(2, ("uint8", "int8")), (8, ("bfloat16",) * 2)])
+def test_a_few_rows_are_not_worth_tiles(rows, dtypes):
+    assert not is_in_tiles(product(rows, 1024, 1024, *dtypes))
+
+
+@pytest.mark.parametrize("rows", [3, 4, 8, 17])
+def test_bytes_of_a_few_rows_are(rows):
+    """Without, each product takes a lane of 32 bits."""
+    rng = np.random.default_rng(0)
+    x, y = numbers(rng, (rows, 256), "int8"), numbers(rng, (256, 96), "int8")
+    got, counts = run(product(rows, 96, 256, "int8", "int8"), [x, y], (rows, 96))
+    np.testing.assert_array_equal(got, exact(x, y))
+    assert counts["tdpbssd"] > 0
+
+
+def test_rows_with_contiguous_steps_are_not_far():
+    """A matrix that is read once, line by line, is no reason for smaller instructions."""
+    assert is_in_tiles(product(4096, 32, 4096, "bfloat16", "bfloat16"))
+
+
+def test_operands_are_packed_from_the_beginning_of_rows_to_their_end():
+    script = tvm.default_schedule(product(512, 512, 512, "bfloat16", "bfloat16"), TARGET).mod
+    copy = script["main"].script().split("multiply")[0]
+    steps, columns = re.search(r"for (\w+), (\w+) in T.grid\(256, 16\)", copy).groups()
+    assert (steps[:3], columns[:3]) == ("ax1", "ax0")
+
+
+def test_the_last_block_of_panels_is_whole():
+    """Panels that no block divides evenly are filled up with zeros: no part of one has conditions
+    of its own."""
+    func = product(64, 2000, 4000, "bfloat16", "bfloat16")  # 63 panels, 4 at a time
+    script = tvm.default_schedule(func, TARGET).mod.script()
+    assert "amx_operation" in script
+    assert "T.where" not in script.split('"multiply')[0].split("zero")[-1]
+    assert re.search(r"B\w*_global = T.alloc_buffer\(\(64, 125,", script)
+
+
+@pytest.mark.parametrize("columns", [1000, 500])
+def test_groups_of_a_padded_operand_are_stored_at_once(columns):
+    """Inside of the padding no element is stored on its own."""
+    func = product(256, columns, columns, "bfloat16", "bfloat16")
+    module = tvm.build(tvm.default_schedule(func, TARGET).mod, target=TARGET)
+    assert "vpextrw" not in module.get_source("asm")
 
 
 def test_a_symbolic_number_of_rows_is_not_for_tiles():

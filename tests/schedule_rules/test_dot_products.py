@@ -153,7 +153,7 @@ def test_sums_of_small_matrices_stay_in_registers():
 @pytest.mark.parametrize("processor", ["dotprod", "i8mm"])
 def test_few_rows_take_dot_products(processor):
     """Where packing does not pay for pairs of rows, it may pay for rows."""
-    func = product(20, 64, 64, "int8", "int8")
+    func = product(4, 64, 64, "int8", "int8")
     assert "T.dp4a" in tvm.default_schedule(func, PROCESSORS[processor][0]).mod.script()
 
 

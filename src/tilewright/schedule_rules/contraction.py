@@ -170,7 +170,7 @@ def _dot_product_plans(
             if plan.multiplies_matrices and transposed and not plan.in_tiles:
                 continue
             free = form.moving[0].buffer.data in constants
-            is_worth_packing = free or plan.uses >= ENOUGH_REUSE
+            is_worth_packing = free or plan.uses >= plan.enough_uses
             if plan.may_pack(free) and is_worth_packing and plan.width_of_all >= plan.lanes:
                 plans.append(plan)
     return _in_order(plans, constants)
@@ -194,7 +194,7 @@ def _has_matrices_of_rows(plan: Plan) -> bool:
     """Whether there are rows enough for instructions of several, each next to the one before."""
     found, dot = plan.found, plan.dot
     extent = found.accesses.extents[found.row]
-    if extent is None or dot is None or extent < dot.kind.rows:
+    if extent is None or dot is None or (extent < dot.kind.rows and not plan.in_tiles):
         return False
     rows, steps = (grouped_axis(found.fixed[0], var) for var in (found.row, dot.step))
     return rows is not None and rows != steps

@@ -25,6 +25,10 @@ FEW_USES: Final = 64
 """How seldom, so that panels should come from the first cache, though sums then go to memory and
 back for each block."""
 
+FEW_BYTE_USES: Final = 3
+"""How often, so that packing bytes for dot products pays: without, each product takes a lane of the
+sums."""
+
 LEAST_REUSE: Final = 4
 """How often, so that packing columns that are not neighbours in memory pays."""
 
@@ -155,6 +159,12 @@ class Plan:
     def uses(self) -> int:
         """For how many rows an element of the operand with columns is used."""
         return self.reuse * (self.dot.kind.rows if self.dot is not None and self.in_tiles else 1)
+
+    @property
+    def enough_uses(self) -> int:
+        """For how many rows, so that packing what exceeds the cache pays."""
+        are_bytes = self.dot is not None and self.found.moving[0].buffer.dtype.itemsize == 1
+        return FEW_BYTE_USES if are_bytes else ENOUGH_REUSE
 
     def _depth_in_groups(self, dot: DotProduct) -> int:
         if not dot.kind.in_tiles:
@@ -396,7 +406,7 @@ class Plan:
         """
         moving = self.found.moving
         is_reused = len(moving) == 1 and not moving[0].mentions(self.found.row)
-        return is_reused and (free or self.uses >= LEAST_REUSE)
+        return is_reused and (free or self.uses >= min(LEAST_REUSE, self.enough_uses))
 
     def scatters_rows(self) -> bool:
         """Whether each step of the sum reads rows from another place, with no neighbours there.
@@ -443,6 +453,6 @@ class Plan:
         # Cores share columns, or rows where all columns are there at once.
         cores = 1 if self.outer or reads_once else self.machine.cores
         most = max(1, min(fitting, panels // cores))
-        if self.near_panels:
+        if self.near_panels or self.in_tiles:
             return [-(-panels // -(-panels // most))]
         return [n for n in range(1, most + 1) if panels % n == 0]

@@ -56,7 +56,9 @@ def _pad(
 ) -> Sequence[BlockRV]:
     accesses, dot = plan.found.accesses, plan.dot
     assert dot is not None
-    multiples: dict[Var, int] = {dot.step: dot.size, plan.columns[-1]: plan.lanes}
+    # Blocks of panels in tile registers are whole: the last one is as fast as the others.
+    columns = plan.lanes * (plan.panels()[-1] if plan.in_tiles else 1)
+    multiples: dict[Var, int] = {dot.step: dot.size, plan.columns[-1]: columns}
     multiples[plan.found.row] = dot.kind.rows
     if all(accesses.extent(var, otherwise=1) % n == 0 for var, n in multiples.items()):
         return epilogue

@@ -5,6 +5,7 @@ from tests.target.llvm.programs import check, compiled, function, loop
 from tests.target.llvm.test_memory import DTYPES, array, ramp
 from tests.target.llvm.test_processors import TARGETS
 
+import tilewright as tvm
 from tilewright import te, tir
 from tilewright.ir import const
 from tilewright.target import Target
@@ -101,3 +102,18 @@ def test_masks_of_sizes_of_64_bits_take_two_instructions():
     assert "vpcmpgtd" in text
     assert "vpackssdw" not in text
     assert "vpcmpgtq" not in text
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "int8"])
+@pytest.mark.parametrize("target", [Target("llvm"), SKYLAKE], ids=["host", "avx512"])
+def test_one_lane_of_converted_numbers_leaves_its_neighbour(target, dtype):
+    """It is no masked store: LLVM would store all bytes of the lane before the conversion."""
+    A, C = tir.decl_buffer((16,), "int32", "A"), tir.decl_buffer((16,), dtype, "C")
+    index = ramp(const(0), 1, 16)
+    mask = index < tir.Broadcast(const(1), 16)
+    numbers = tir.BufferLoad(A, (index,)) + tir.Broadcast(const(7), 16)
+    func = function([A, C], tir.BufferStore(C, numbers.astype(dtype + "x16"), (index,), mask))
+    if target is SKYLAKE:
+        assert "masked.store" not in tvm.build(func, target=target).get_source("ll")
+    else:
+        check(func, array(16, "int32"), array(16, dtype, 1), target=target)

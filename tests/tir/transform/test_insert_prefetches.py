@@ -67,6 +67,17 @@ def test_memory_goes_by_the_name_of_its_buffer():
     assert len(prefetches(legalize_for(renamed))) == 2
 
 
+def test_a_view_with_the_name_of_another_buffer_is_not_meant():
+    """Intrinsics call their operands A and B, as programs do."""
+    func = lower(scheduled({"A": 1}, loop=0, columns=256))
+    load = next(
+        n for n in walk(func.body) if isinstance(n, tir.BufferLoad) and n.buffer.name == "x"
+    )
+    view = load.buffer.replace(name="A")
+    renamed = func.with_body(substitute(func.body, {}, {load.buffer: view}))
+    assert {load.buffer.data.name for load in prefetches(legalize_for(renamed))} == {"A"}
+
+
 @pytest.mark.parametrize(("dtype", "lines"), [("float64", 4), ("float32", 2), ("int8", 1)])
 def test_lines_are_64_bytes(dtype, lines):
     func = legalize_for(lower(scheduled({"A": 1}, dtype=dtype)))

@@ -1,11 +1,15 @@
 """Strided stores that fill a stretch become stores of neighbours."""
 
+import re
+
 import numpy as np
 import pytest
 from tests.target.llvm.programs import function, native
 from tests.tir.transform.programs import int_var, of_kind
 
+import tilewright as tvm
 from tilewright.ir import Ramp, Shuffle, const
+from tilewright.target import Target
 from tilewright.tir import BufferStore, For, ForKind, LetStmt, decl_buffer, seq
 from tilewright.tir.interpreter import interpret
 from tilewright.tir.transform.interleave_stores import interleave_stores
@@ -117,3 +121,13 @@ def test_what_stays(name):
     noalias, stores = cases[name]
     func = function(buffers, seq(*stores), **(NOALIAS if noalias else {}))
     assert interleave_stores(func) is func
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("cpu", ["znver3", "skylake-avx512", "sapphirerapids"])
+def test_halves_are_moved_as_bits(cpu, dtype):
+    """Nothing is rounded, though registers hold floats of 32 bits."""
+    func = interleave_stores(transpose(2, 16, dtype))
+    target = Target(f"llvm -mtriple=x86_64-linux-gnu -mcpu={cpu}")
+    code = tvm.build(func, target=target).get_source("asm")
+    assert not re.search(r"cmpunord|vcvt|vpsrld|vpsrad|pmovzxwd", code)

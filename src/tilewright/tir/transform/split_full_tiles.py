@@ -222,7 +222,7 @@ class _Splitting(StatementRewriter):
 
 
 def _unrolled_vectors(loop: For) -> list[For]:
-    """`loop` and the loops inside of it up to that over the lanes of a vector, if they are unrolled."""
+    """`loop` and what is inside of it, as long as loops are unrolled: up to that over lanes."""
     loops = [loop]
     while loops[-1].kind is ForKind.UNROLLED and isinstance(loops[-1].body, For):
         loops.append(loops[-1].body)

@@ -24,11 +24,14 @@ def stores_in_parts(emitter: FunctionEmitter, dtype: DType, count: Expr) -> bool
 
     A number that is not known takes a branch for each part: only for single registers, and for the
     first few of a function. More of them are a tile that was unrolled.
+
+    One part is never worse than a mask. A mask with one lane must not reach LLVM 22, which stores
+    all four bytes of a lane that was a 32-bit integer before, for AVX-512.
     """
-    target = emitter.module.target
+    target, known = emitter.module.target, const_int_value(count)
     if not target.features.isdisjoint({"avx512vl", "sve"}):
-        return False
-    if const_int_value(count) is not None:
+        return known is not None and known.bit_count() == 1
+    if known is not None:
         return True
     if dtype.lanes.bit_count() != 1 or dtype.lanes * dtype.bits > target.vector_bits:
         return False
