@@ -52,7 +52,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "compute_at", "reverse_compute_at", "compute_inline", "reverse_compute_inline",
     ),
     "Reductions and padding": (
-        "decompose_reduction", "rfactor", "pad_einsum", "decompose_padding",
+        "decompose_reduction", "rfactor", "pad_einsum", "shift_zero_point", "decompose_padding",
     ),
     "Staging and guards": ("stage_mem", "lift_alloc", "add_guard", "rolling_buffer"),
     "Blockize and tensorize": ("blockize", "tensorize"),

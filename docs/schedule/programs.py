@@ -57,6 +57,19 @@ def row_sum(A: T.Buffer((16, 32), "float32"), B: T.Buffer((16,), "float32")):
 
 
 @T.prim_func
+def byte_matmul(
+    A: T.Buffer((4, 16), "int8"), B: T.Buffer((16, 6), "int8"), C: T.Buffer((4, 6), "int32")
+):
+    """A product of matrices of bytes."""
+    for i, j, k in T.grid(4, 6, 16):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = 0
+            C[vi, vj] = C[vi, vj] + T.Cast("int32", A[vi, vk]) * T.Cast("int32", B[vk, vj])
+
+
+@T.prim_func
 def matmul(
     A: T.Buffer((16, 8), "float32"),
     B: T.Buffer((8, 32), "float32"),

@@ -226,6 +226,12 @@ def add_guard(steps: Steps) -> dict[str, Any]:
     return {"block": block, "loop": steps.loop(block)}
 
 
+def shift_zero_point(steps: Steps) -> dict[str, Any]:
+    """A reduction, with one of two operands."""
+    block = block_that(steps, is_reduction)
+    return {"block": block, "read_buffer_index": steps.rng.choice((0, 1))}
+
+
 def _unused_loop(steps: Steps, realize: BlockRealize) -> bool:
     loops = steps.sch.state.tree("main").loops_above(realize)
     values = [*realize.iter_values, realize.predicate]
@@ -262,7 +268,8 @@ LIKELY: dict[str, Chooser] = {
     "decompose_reduction": decompose_reduction, "lift_alloc": lift_alloc, "merge": merge,
     "pad_einsum": pad_einsum, "reorder": reorder, "reverse_compute_at": reverse_compute_at,
     "reverse_compute_inline": reverse_compute_inline, "rfactor": rfactor,
-    "rolling_buffer": rolling_buffer, "set_scope": set_scope, "stage_mem": stage_mem,
+    "rolling_buffer": rolling_buffer, "set_scope": set_scope,
+    "shift_zero_point": shift_zero_point, "stage_mem": stage_mem,
     "storage_align": storage_align, "transform_layout": transform_layout,
     "unannotate": unannotate,
 }  # fmt: skip

@@ -1,5 +1,7 @@
 """Products of small numbers by the dot-product instructions of a processor."""
 
+import re
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -7,7 +9,9 @@ from tests.target.llvm.emulation import emulated
 
 import tilewright as tvm
 from tilewright import te, topi
+from tilewright.schedule_rules.operands import CONSTANT_PARAMS
 from tilewright.target import Target
+from tilewright.tir.transform.lift_copies import lift_copies
 
 X86, ARM = "llvm -num-cores=1 -mtriple=x86_64-linux-gnu -mcpu=", "llvm -num-cores=1 -mtriple="
 ARM = f"{ARM}aarch64-linux-gnu -mattr=+neon"
@@ -270,3 +274,35 @@ def test_sums_stay_in_registers_around_a_loop():
     sch = tvm.default_schedule(func, X86 + "haswell")
     loops = [sch.get(loop) for loop in sch.get_loops("conv2d_nhwc_update_o")]
     assert ("SERIAL", 8) in [(loop.kind.name, loop.extent.value) for loop in loops]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+@pytest.mark.parametrize("name", ["cascadelake", "alderlake"])
+def test_operands_of_one_sign_take_the_mixed_instruction_alone(name, dtype):
+    """The zero point of the panels is moved, and nothing is added for each product."""
+    target = Target(PROCESSORS[name][0])
+    sch = tvm.default_schedule(product(64, 64, 64, dtype, dtype), target)
+    assert "B_shifted_global" in sch.mod.script()
+    code = tvm.build(sch.mod, target=target).get_source("asm")
+    loop = code[code.index("vpdpbusd") :].split("\tj")[0]
+    assert loop.count("vpdpbusd") > 10
+    assert not re.search(r"vpaddd|vpsubd|vpxor|vmovdqa64\t%", loop)
+
+
+@pytest.mark.parametrize("name", ["znver4", "haswell", "dotprod", "sierraforest"])
+def test_only_that_instruction_wants_other_signs(name):
+    """Windows would be summed again and again, and other machines multiply bytes of one sign."""
+    target, dtype = Target(PROCESSORS[name][0]), "int8"
+    if name == "znver4":
+        func = convolution(1, 8, 10, 32, 3, 1, dtype, dtype)
+    else:
+        func = product(64, 64, 64, dtype, dtype)
+    assert "shifted" not in tvm.default_schedule(func, target).mod.script()
+
+
+def test_constant_panels_are_shifted_when_they_are_packed():
+    func = product(64, 64, 64, "int8", "int8").with_attr(CONSTANT_PARAMS, [1])
+    sch = tvm.default_schedule(func, PROCESSORS["cascadelake"][0])
+    lifted, copies = lift_copies(sch.mod["main"].without_attr(CONSTANT_PARAMS), [1])
+    assert set(copies) == {1}
+    assert lifted.buffer_map[lifted.params[1]].dtype == "uint8"

@@ -76,7 +76,7 @@ class Operands(TiledContraction):
         copy = sch.reindex_cache_read(self.block, name, "global", index_map)
         if dot is not None:
             inline_padding(sch, copy, operand)
-            if str(operand.buffer.dtype) != dot.dtypes[1]:
+            if str(block_of(sch, copy).writes[0].buffer.dtype) != dot.dtypes[1]:
                 sch.unsafe_set_dtype(copy, 0, dot.dtypes[1])
         elif operand in plan.converted:
             self._convert_panels(copy, place)

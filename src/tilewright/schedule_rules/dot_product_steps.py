@@ -12,7 +12,9 @@ from tilewright.schedule_rules.contraction_plan import Plan
 from tilewright.schedule_rules.dot_products import grouped_axis
 from tilewright.schedule_rules.elementwise import vectorize_elements
 from tilewright.schedule_rules.nest import DoesNotFitError, accepts, block_of
-from tilewright.schedule_rules.structures import apply_rule
+from tilewright.schedule_rules.reduce_along_columns import reduce_along_columns
+from tilewright.schedule_rules.reduce_along_rows import reduce_along_rows
+from tilewright.schedule_rules.structures import apply_first_rule, apply_rule
 from tilewright.tir.schedule import BlockRV, Schedule
 
 FEW_PARTS: Final = 8
@@ -33,6 +35,9 @@ def prepare_operands(
         The blocks that read the result now, in order.
     """
     epilogue = _pad(sch, block, plan, epilogue)
+    assert plan.dot is not None
+    if plan.dot.kind.shifts:
+        epilogue = _shift(sch, block, plan, epilogue)
     _group_rows(sch, block, plan)
     return epilogue
 
@@ -44,11 +49,12 @@ def current_access(sch: Schedule, block: BlockRV, plan: Plan, load: StridedAcces
 
 
 def inline_padding(sch: Schedule, copy: BlockRV, original: StridedAccess) -> None:
-    """Let a copy read an operand itself, in place of what padding made of it."""
+    """Let a copy read an operand itself, in place of what padding and shifting made of it."""
     (load,) = accesses_of(block_of(sch, copy)).loads
-    if load.buffer is not original.buffer:
+    while load.buffer is not original.buffer:
         for producer in sch.get_producers(copy):
             sch.compute_inline(producer)
+        (load,) = accesses_of(block_of(sch, copy)).loads
 
 
 def _pad(
@@ -72,6 +78,23 @@ def _pad(
     if epilogue and accepts(lambda: sch.compute_inline(cut)):
         return epilogue
     return [cut, *epilogue]
+
+
+def _shift(
+    sch: Schedule, block: BlockRV, plan: Plan, epilogue: Sequence[BlockRV]
+) -> Sequence[BlockRV]:
+    """Let the operand with columns have the other sign, and correct the results when they are
+    read."""
+    (operand,) = plan.found.moving
+    name = current_access(sch, block, plan, operand).buffer.name
+    sch.shift_zero_point(block, name)
+    (correction,) = sch.get_consumers(block)
+    (sums,) = (b for b in sch.get_producers(correction) if sch.get(b) is not sch.get(block))
+    rules = (reduce_along_columns, reduce_along_rows)
+    apply_first_rule(rules, sch, sums, plan.machine, plan.outer)
+    if epilogue and accepts(lambda: sch.compute_inline(correction)):
+        return epilogue
+    return [correction, *epilogue]
 
 
 def _group_rows(sch: Schedule, block: BlockRV, plan: Plan) -> None:

@@ -35,6 +35,8 @@ class Kind(NamedTuple):
         rows: number of rows that it multiplies at once.
         columns: number of columns, if the rows are several.
         neighbors: how many steps are side by side in panels, if fewer than `size`.
+        shifts: whether the zero point of the operand with columns is moved, so that it has the
+            other sign; see `Schedule.shift_zero_point`.
         in_tiles: whether operands and sums are in tile registers. Then `size` is the maximum, and
             `fitted` chooses the size of a block.
     """
@@ -46,6 +48,7 @@ class Kind(NamedTuple):
     rows: int = 1
     columns: int = 1
     neighbors: int = 0
+    shifts: bool = False
     in_tiles: bool = False
 
     def fitted(self, rows: int, columns: int, steps: int, is_far: bool) -> Kind:
@@ -94,6 +97,7 @@ def far_rows(accesses: BlockAccesses, machine: Machine) -> bool:
 
 
 BYTES: Final = Kind(4, None, "int32")
+SHIFTED_BYTES: Final = BYTES._replace(shifts=True)
 NARROW: Final = Kind(4, None, "int32", registers=3)
 WORDS: Final = Kind(2, "int16", "int32", registers=2)
 BFLOATS: Final = Kind(2, None, "float32")
@@ -105,6 +109,8 @@ BFLOAT_TILES: Final = Kind(32, None, "float32", neighbors=2, in_tiles=True)
 TILE_LOAD: Final = 8.0
 """Cycles in which a tile is loaded from the first cache; a product of tiles takes one for each row
 of the first."""
+
+OTHER_SIGN: Final = {"int8": "uint8", "uint8": "int8"}
 
 SHORT: Final = {
     "int8": "i8", "uint8": "u8", "int16": "i16", "bfloat16": "bf16",
@@ -177,6 +183,10 @@ def find_dot_products(found: Contraction, machine: Machine) -> list[DotProduct]:
         if kind.sums == sums:
             whole = [v for v in steps if found.accesses.extent(v) % kind.size == 0]
             stored = dtypes if kind.dtype is None else (kind.dtype, kind.dtype)
+            if kind.shifts:
+                if not _is_read_once(a, found):
+                    continue
+                stored = (dtypes[0], OTHER_SIGN[dtypes[1]])
             step = (whole or steps)[0]
             if kind.in_tiles:
                 step = max(steps, key=found.accesses.extent)
@@ -201,7 +211,10 @@ def kinds(dtypes: tuple[str, str], machine: Machine, is_narrow: bool = False) ->
         has_matrices = f"{signs} matrix" in machine.dot_products
         found += [BYTE_TILES] if f"{signs} tile" in machine.dot_products else []
         found += [BYTE_MATRICES] if has_matrices and dtypes != ("int8", "uint8") else []
-        found += [BYTES] if signs in machine.dot_products else []
+        if signs in machine.dot_products:
+            found.append(BYTES)
+        elif "mixed int8" in machine.dot_products:
+            found.append(SHIFTED_BYTES)
         if signs == "mixed int8" and is_narrow and "narrow int8" in machine.dot_products:
             found.append(NARROW)
     if set(dtypes) <= {"int8", "uint8", "int16"} and "int16" in machine.dot_products:
@@ -211,6 +224,13 @@ def kinds(dtypes: tuple[str, str], machine: Machine, is_narrow: bool = False) ->
         found += [BFLOAT_TILES] if "bfloat16 tile" in machine.dot_products else []
         found += [BFLOAT_MATRICES, BFLOATS] if has_matrices else [BFLOATS]
     return found
+
+
+def _is_read_once(load: StridedAccess, found: Contraction) -> bool:
+    """Whether the steps and rows read each element of an operand once, as no windows do."""
+    accesses = found.accesses
+    mentioned = [v for v in (*accesses.spatial, *accesses.reduction) if load.mentions(v)]
+    return accesses.count(mentioned) <= load.elements(1)
 
 
 def is_narrow(elements: np.ndarray) -> bool:

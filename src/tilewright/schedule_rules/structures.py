@@ -98,12 +98,25 @@ def apply_rule(rule: Rule, sch: Schedule, block: BlockRV, machine: Machine, oute
     Raises:
         DoesNotFitError: for a block that the rule is not about.
     """
+    apply_first_rule((rule,), sch, block, machine, outer)
+
+
+def apply_first_rule(
+    rules: Sequence[Rule], sch: Schedule, block: BlockRV, machine: Machine, outer: int = 0
+) -> None:
+    """Give a block its best structure by the first rule that is about it.
+
+    Raises:
+        DoesNotFitError: if there is none.
+    """
     view = sch.copy()
     nest = nest_of(view, block, outer)
-    found = structures_of(rule, view, nest, machine)
-    if not found:
-        raise DoesNotFitError(f"no structure by {rule.__name__}")
-    found[0](sch, nest.again(sch))
+    for rule in rules:
+        found = structures_of(rule, view, nest, machine)
+        if found:
+            found[0](sch, nest.again(sch))
+            return
+    raise DoesNotFitError(f"no structure by {', '.join(rule.__name__ for rule in rules)}")
 
 
 def structures_of(rule: Rule, sch: Schedule, nest: Nest, machine: Machine) -> Sequence[Structure]:

@@ -149,7 +149,9 @@ def dot_product_dtypes(
     if "avx2" in features:
         found.add("narrow int8")
     if {"avx512vnni", "avx512vl"} <= features or ("avxvnni" in features and vector_bits <= 256):
-        found |= {"int8", "mixed int8"}
+        found.add("mixed int8")
+    if "avxvnniint8" in features and vector_bits <= 256:
+        found.add("int8")
     if {"avx512bf16", "avx512vl"} <= features:
         found.add("bfloat16")
     return frozenset(found)

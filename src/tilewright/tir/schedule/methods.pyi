@@ -230,6 +230,9 @@ class PrimitiveMethods:
     def sample_compute_location(self, block: BlockRV | str, decision: int | None = None) -> LoopRV:
         """Choose at random a place at which `compute_at` can compute a block."""
 
+    def shift_zero_point(self, block: BlockRV | str, read_buffer_index: Any) -> None:
+        """Move the zero point of an operand of a sum of products, so that it has the other sign."""
+
     def stage_mem(self, loop: LoopRV, buffer: Any, storage_scope: str = "global") -> list[BlockRV]:
         """Let each iteration of a loop work on a copy of the part of a buffer that it accesses."""
 

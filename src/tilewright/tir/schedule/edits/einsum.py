@@ -13,7 +13,8 @@ from tilewright.tir.analysis.reduction import match_reduction
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.expr import IterType
 from tilewright.tir.schedule.errors import ScheduleError
-from tilewright.tir.stmt import BlockRealize, BufferStore
+from tilewright.tir.schedule.tree import FunctionTree
+from tilewright.tir.stmt import BlockRealize, BufferStore, For, Stmt
 from tilewright.tir.substitute import variables_of
 
 Term = tuple[Expr, ...]
@@ -126,6 +127,21 @@ def _factors(realize: BlockRealize, value: Expr) -> Iterator[Expr]:
     yield value
 
 
+def loops_of_einsum(tree: FunctionTree, realize: BlockRealize) -> list[For]:
+    """The loops of the scope around the block, which contain nothing else."""
+    loops = tree.loops_above(realize)
+    inside: Stmt = realize
+    for loop in reversed(loops):
+        if loop.body is not inside:
+            raise ScheduleError("{0} contains more than {1}", at=[loop, realize])
+        if not (isinstance(loop.min, IntImm) and loop.min.value == 0):
+            raise ScheduleError("{0} does not start at 0", at=[loop])
+        inside = loop
+        if loop.thread_binding is not None:
+            raise ScheduleError("{0} has a thread binding", at=[loop], hint="bind later")
+    return loops
+
+
 def require_plain_indices(einsum: Einsum, load: BufferLoad, analyzer: Analyzer) -> None:
     """Refuse an element whose indices are not different iterators that span their dimensions.
 
@@ -207,6 +223,6 @@ def require_whole_domain(einsum: Einsum, loops: dict[Var, Expr]) -> None:
             raise ScheduleError(
                 f"`{item.var.name}` of {{0}} is not bound to a loop of its own over its domain",
                 at=[realize],
-                hint="pad before the loops are split or fused",
+                hint="do it before the loops are split or fused",
             )
         seen.update(variables_of(value))

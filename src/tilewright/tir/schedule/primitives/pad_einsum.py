@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 from tilewright.arith import Analyzer
 from tilewright.ir.convert import const
-from tilewright.ir.expr import Expr, IntImm, Var
+from tilewright.ir.expr import Expr, Var
 from tilewright.tir.buffer import Buffer, BufferLoad, Range, decl_buffer
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.op import ceildiv, if_then_else
 from tilewright.tir.schedule.edits.bindings import TRUE, conjunction
 from tilewright.tir.schedule.edits.einsum import (
     Einsum,
+    loops_of_einsum,
     match_einsum,
     require_plain_indices,
     require_whole_domain,
@@ -84,7 +85,7 @@ def pad_einsum(tree: FunctionTree, block: BlockRealize, padding: list[Number]) -
     """
     require_not_root(tree, block)
     einsum = match_einsum(block)
-    chain = _chain(tree, block)
+    chain = loops_of_einsum(tree, block)
     require_whole_domain(einsum, {loop.loop_var: loop.extent for loop in chain})
     analyzer = tree.analyzer(block)
     extents = _padded_extents(block, padding, analyzer)
@@ -112,21 +113,6 @@ def pad_einsum(tree: FunctionTree, block: BlockRealize, padding: list[Number]) -
         buffers=pads.values(),
         results=None,
     )
-
-
-def _chain(tree: FunctionTree, realize: BlockRealize) -> list[For]:
-    """The loops of the scope around the block, which contain nothing else."""
-    loops = tree.loops_above(realize)
-    inside: Stmt = realize
-    for loop in reversed(loops):
-        if loop.body is not inside:
-            raise ScheduleError("{0} contains more than {1}", at=[loop, realize])
-        if not (isinstance(loop.min, IntImm) and loop.min.value == 0):
-            raise ScheduleError("{0} does not start at 0", at=[loop])
-        inside = loop
-        if loop.thread_binding is not None:
-            raise ScheduleError("{0} has a thread binding", at=[loop], hint="pad before bind")
-    return loops
 
 
 def _reductions(block: Block) -> set[Var]:
