@@ -8,7 +8,7 @@ from tests.target.llvm.programs import function, native
 from tests.tir.transform.programs import int_var, of_kind
 
 import tilewright as tvm
-from tilewright.ir import Ramp, Shuffle, const
+from tilewright.ir import Ramp, Shuffle, const, walk
 from tilewright.target import Target
 from tilewright.tir import BufferStore, For, ForKind, LetStmt, decl_buffer, seq
 from tilewright.tir.interpreter import interpret
@@ -131,3 +131,22 @@ def test_halves_are_moved_as_bits(cpu, dtype):
     target = Target(f"llvm -mtriple=x86_64-linux-gnu -mcpu={cpu}")
     code = tvm.build(func, target=target).get_source("asm")
     assert not re.search(r"cmpunord|vcvt|vpsrld|vpsrad|pmovzxwd", code)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16"])
+@pytest.mark.parametrize(("rows", "lanes"), [(4, 16), (8, 8), (16, 4), (4, 32)])
+def test_short_elements_are_interleaved_in_pairs(rows, lanes, dtype):
+    """As machines do it: two vectors at a time, with elements of twice the size each time."""
+    func = transpose(rows, lanes, dtype)
+    changed = interleave_stores(func)
+    shuffles = [node for node in walk(changed.body) if isinstance(node, Shuffle)]
+    assert 2 <= max(len(shuffle.vectors) for shuffle in shuffles) < rows
+    source = np.arange(rows * lanes).astype(dtype)
+    same_result(func, changed, source, np.zeros_like(source))
+
+
+def test_bytes_are_interleaved_by_few_instructions():
+    func = interleave_stores(transpose(4, 16, "int8"))
+    target = Target("llvm -mtriple=x86_64-linux-gnu -mcpu=cascadelake")
+    code = tvm.build(func, target=target).get_source("asm")
+    assert len(re.findall(r"\t(?:vpunpck|vperm|vinsert|vpmovzx|vpshuf)", code)) <= 10

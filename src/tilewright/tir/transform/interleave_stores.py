@@ -16,15 +16,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilewright.ir.convert import as_expr, const
+from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Call, Expr, IntImm, Ramp, Shuffle, Var
 from tilewright.ir.rewrite import walk
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
+from tilewright.tir.op import reinterpret
 from tilewright.tir.stmt import BufferStore, LetStmt, SeqStmt, Stmt, seq
 from tilewright.tir.transform.analysis.accesses import is_opaque
 from tilewright.tir.transform.analysis.affine import difference
 from tilewright.tir.transform.analysis.memory_uses import Aliases
 from tilewright.tir.transform.building.statements import StatementRewriter, resequenced
+
+SHORT_BITS = 16
+"""Size of elements up to which two are taken as one."""
 
 MOST_STEPS = 16
 """Vectors that are further apart take more instructions to interleave than to scatter."""
@@ -92,20 +97,50 @@ class _Interleave(StatementRewriter):
     def _interleaved(self, group: list[BufferStore]) -> Stmt:
         first, steps = group[0], len(group)
         lanes = first.value.dtype.lanes
-        variables = tuple(Var(f"{store.buffer.name}_part", store.value.dtype) for store in group)
+        variables = [Var(f"{store.buffer.name}_part", store.value.dtype) for store in group]
+        values = [store.value for store in group]
+        vectors = variables
+        while len(vectors) > 2 and len(vectors) % 2 == 0 and _may_pair(vectors[0].dtype):
+            # Pairs of short elements are elements of twice the size: machines interleave two.
+            pairs = [_paired(*vectors[n : n + 2]) for n in range(0, len(vectors), 2)]
+            vectors = [Var(f"{first.buffer.name}_pairs", pair.dtype) for pair in pairs]
+            variables, values = [*variables, *vectors], [*values, *pairs]
         width = min(steps * lanes, max(self._vector_bits // first.buffer.dtype.bits, 1))
         stores: list[Stmt] = []
         for start in range(0, steps * lanes, width):
             count = min(width, steps * lanes - start)
-            picks = ((n % steps) * lanes + n // steps for n in range(start, start + count))
-            value = Shuffle(variables, tuple(const(pick, "int32") for pick in picks))
+            value = _picked(vectors, start, count, first.buffer.dtype)
             base = as_expr(_base(first) + start)
             index = Ramp(base, const(1, base.dtype), count)
             stores.append(BufferStore(first.buffer, value, (index,)))
         body = seq(*stores)
-        for variable, store in zip(reversed(variables), reversed(group), strict=True):
-            body = LetStmt(variable, store.value, body)
+        for variable, bound in zip(reversed(variables), reversed(values), strict=True):
+            body = LetStmt(variable, bound, body)
         return body
+
+
+def _may_pair(dtype: DType) -> bool:
+    return (dtype.is_int or dtype.is_uint) and dtype.bits <= SHORT_BITS
+
+
+def _paired(a: Expr, b: Expr) -> Expr:
+    """The elements of two vectors in turns, each two as one of twice the size."""
+    lanes = a.dtype.lanes
+    return reinterpret(f"uint{2 * a.dtype.bits}x{lanes}", _shuffled([a, b], 0, 2 * lanes))
+
+
+def _picked(vectors: Sequence[Expr], start: int, count: int, dtype: DType) -> Expr:
+    """Elements of vectors in turns, taken as `count` elements of `dtype` from number `start` on."""
+    size = vectors[0].dtype.bits // dtype.bits
+    value = _shuffled(vectors, start // size, count // size)
+    return reinterpret(str(dtype.with_lanes(count)), value)
+
+
+def _shuffled(vectors: Sequence[Expr], start: int, count: int) -> Expr:
+    """The elements from number `start` on of vectors in turns."""
+    steps, lanes = len(vectors), vectors[0].dtype.lanes
+    picks = ((n % steps) * lanes + n // steps for n in range(start, start + count))
+    return Shuffle(tuple(vectors), tuple(const(pick, "int32") for pick in picks))
 
 
 def _step(stmt: Stmt) -> int:
