@@ -453,6 +453,8 @@ class Plan:
         # Cores share columns, or rows where all columns are there at once.
         cores = 1 if self.outer or reads_once else self.machine.cores
         most = max(1, min(fitting, panels // cores))
-        if self.near_panels or self.in_tiles:
+        dividing = [n for n in range(1, most + 1) if panels % n == 0]
+        # The last block is filled up with panels of zeros, unless about as many divide all.
+        if self.near_panels or (self.in_tiles and 2 * dividing[-1] <= most):
             return [-(-panels // -(-panels // most))]
-        return [n for n in range(1, most + 1) if panels % n == 0]
+        return dividing[-1:] if self.in_tiles else dividing
