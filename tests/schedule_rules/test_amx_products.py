@@ -169,10 +169,31 @@ def test_rows_with_contiguous_steps_are_not_far():
 
 
 def test_operands_are_packed_from_the_beginning_of_rows_to_their_end():
-    script = tvm.default_schedule(product(512, 512, 512, "bfloat16", "bfloat16"), TARGET).mod
-    copy = script["main"].script().split("multiply")[0]
-    steps, columns = re.search(r"for (\w+), (\w+) in T.grid\(256, 16\)", copy).groups()
-    assert (steps[:3], columns[:3]) == ("ax1", "ax0")
+    sch = tvm.default_schedule(product(512, 512, 512, "bfloat16", "bfloat16"), TARGET)
+    around, *inside = sch.get_loops("B_global")[-5:]
+    assert int(sch.get(around).extent) == 256  # pairs of rows
+    assert [int(sch.get(loop).extent) for loop in inside] == [16, 1, 2, 32]
+
+
+def test_columns_that_lie_apart_are_not_asked_for():
+    """Each vector of them would ask for all lines in between."""
+    func = convolution(1, 64, 14, 64, 3, 1, "bfloat16", "bfloat16")
+    script = tvm.default_schedule(func, TARGET).mod.script()
+    assert "amx_operation" in script
+    assert "software_prefetch" not in script
+
+
+@pytest.mark.parametrize(("dtype", "groups"), [("bfloat16", 4), ("int8", 2)])
+def test_copies_ask_for_lines_some_rows_ahead(dtype, groups):
+    """Rows lie apart, and products wait for what a later copy asks for."""
+    sch = tvm.default_schedule(product(64, 512, 512, dtype, dtype), TARGET)
+    block = sch.get_block("B_global")
+    found = [sch.get(loop).annotations.get("software_prefetch") for loop in sch.get_loops(block)]
+    assert [{str(k): int(v) for k, v in asked.items()} for asked in found if asked] == [
+        {"B": groups}
+    ]
+    module = tvm.build(sch.mod, target=TARGET)
+    assert "prefetcht0" in module.get_source("asm").split("tdp")[0]
 
 
 def test_the_last_block_of_panels_is_whole():

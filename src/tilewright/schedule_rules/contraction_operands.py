@@ -28,6 +28,9 @@ from tilewright.tir.stmt import ForKind
 MOST_VECTORS_UNROLLED: Final = 32
 """Maximum number of vectors of a copy that are written one after the other."""
 
+ROWS_AHEAD: Final = 8
+"""How many rows ahead a copy to panels for tile registers asks for lines."""
+
 PIECES: Final = 8
 """Number of pieces of a shared copy for each core."""
 
@@ -101,7 +104,11 @@ class Operands(TiledContraction):
         if dot is not None:
             (grouped,) = positions_of([dot.step], self.iterators)
             step = used.index(grouped)
-            copy_groups(sch, copy, columns[-1], step, around, self._copied_at_once, dot.neighbors)
+            (operand,) = plan.found.moving
+            is_constant = operand.buffer.data in constant_memory(sch)
+            ahead = ROWS_AHEAD if plan.in_tiles and not is_constant else 0
+            tile, size = self._copied_at_once, dot.neighbors
+            copy_groups(sch, copy, columns[-1], step, around, tile, size, ahead)
         elif len(columns) > 1 and None not in map(plan.found.accesses.extents.get, plan.columns):
             self._copy_merged(copy, columns, around)
         elif not copy_squares(sch, copy, columns[-1], around, self.tile):

@@ -25,10 +25,6 @@ AHEAD_BYTES: Final = 4096
 """Prefetch distance in bytes for panels that come from memory one after the other."""
 
 
-LONG_ROW: Final = 1024
-"""Bytes of a row from which on hardware asks ahead for it while it is copied."""
-
-
 class Prefetches(TiledContraction):
     """The steps that ask ahead for operands."""
 
@@ -89,13 +85,12 @@ class Prefetches(TiledContraction):
         """Ask ahead for what the next iteration of a loop will copy, if its rows are far apart, or
         the search wants it.
 
-        Products in tile registers wait for these lines, unlike others. Hardware asks for long rows
-        itself while they are copied.
+        Products in tile registers wait for lines on their way, unlike others: copies for them ask
+        ahead themselves.
         """
         plan, (operand,) = self.plan, self.plan.found.moving
         is_constant = operand.buffer.data in constant_memory(self.sch)
-        row_bytes = plan.panels()[-1] * plan.width * operand.buffer.dtype.itemsize
-        if plan.in_tiles and row_bytes >= LONG_ROW:
+        if plan.in_tiles:
             return
         if plan.found.is_contiguous(plan.columns) and not is_constant:
             ahead = choose(self.sch, (0, 1), 1 if plan.is_far(operand) else 0)

@@ -18,6 +18,7 @@ from tilewright.schedule_rules.nest import (
     split_into,
 )
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
+from tilewright.tir.transform.insert_prefetches import SOFTWARE_PREFETCH
 from tilewright.tir.transform.machine import ADD_LATENCY, LINE_BYTES, RESERVED_REGISTERS, Machine
 
 STREAM: Final = 1.6
@@ -282,6 +283,7 @@ def copy_groups(
     outer: int,
     tile: RegisterTile,
     size: int,
+    ahead: int = 0,
 ) -> None:
     """Put the steps of groups side by side for each column.
 
@@ -292,6 +294,7 @@ def copy_groups(
         outer: how many loops around it belong to others.
         tile: the tile that the panels are for.
         size: number of steps of a group.
+        ahead: how many steps ahead to ask for rows of neighbours; 0 for not at all.
     """
     accesses = accesses_of(block_of(sch, block))
     loops = loops_by_iterator(sch, block, outer)
@@ -312,6 +315,8 @@ def copy_groups(
         for loop in (vector, part):
             sch.unroll(loop)
         sch.vectorize(lane)
+        if ahead and load.stride(along) == 1:
+            sch.annotate(group, SOFTWARE_PREFETCH, {load.buffer.name: -(-ahead // size)})
 
 
 def vectorize_tile(sch: Schedule, block: BlockRV, outer: int, vectors: int, lanes: int) -> None:
