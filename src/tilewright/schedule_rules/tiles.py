@@ -310,8 +310,15 @@ def copy_groups(
         sch.reorder(panel, *others, group, vector, lane, part)
         sch.vectorize(part)
     else:
-        # Rows are read from their beginning to their end: a cache line is next to the one before.
-        sch.reorder(*others, group, panel, vector, part, lane)
+        if load.stride(along) == 1:
+            # Rows are read from their beginning to their end: a line is next to the one before.
+            around = [*others, group, panel]
+        else:
+            # What lies between two steps, such as a filter's window, is read while it is near.
+            near = [v for v in loops if (load.stride(v) or math.inf) < (load.stride(step) or 0)]
+            inside = [loops[v] for v in near if v is not along]
+            around = [panel, *(loop for loop in others if loop not in inside), group, *inside]
+        sch.reorder(*around, vector, part, lane)
         for loop in (vector, part):
             sch.unroll(loop)
         sch.vectorize(lane)
