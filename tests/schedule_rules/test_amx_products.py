@@ -231,10 +231,11 @@ def test_other_processors_have_no_tiles(name):
     ("case", "dtype"),
     [((2, 64, 14, 48, 3, 1), "uint8"), ((1, 128, 7, 64, 3, 1), "int8"),
      ((1, 256, 20, 64, 1, 1), "uint8"), ((1, 40, 14, 48, 3, 1), "uint8"),
-     ((1, 64, 14, 48, 3, 1), "bfloat16")],
+     ((1, 64, 14, 48, 3, 1), "bfloat16"), ((1, 64, 14, 64, 3, 2), "bfloat16"),
+     ((1, 128, 28, 64, 3, 2), "int8"), ((1, 64, 22, 64, 3, 3), "uint8")],
 )  # fmt: skip
 def test_convolutions(case, dtype):
-    n, channels, size, filters, width, _ = case
+    n, channels, size, filters, width, stride = case
     b = "int8" if dtype == "uint8" else dtype
     rng = np.random.default_rng(0)
     x = numbers(rng, (n, channels, size, size), dtype)
@@ -242,12 +243,23 @@ def test_convolutions(case, dtype):
     pad = width // 2
     padded = np.pad(x.astype("float64"), ((0, 0), (0, 0), (pad, pad), (pad, pad)))
     windows = np.lib.stride_tricks.sliding_window_view(padded, (width, width), (2, 3))
+    windows = windows[:, :, ::stride, ::stride]
     want = np.einsum("ncyxij,fcij->nfyx", windows, w.astype("float64"))
     if sums(dtype) == "int32":
         want = want.astype("int32")
     got, counts = run(convolution(*case, dtype, b), [x, w], want.shape)
     assert_close(got, want)
     assert sum(counts.get(name, 0) for name in INSTRUCTIONS) > 0
+
+
+def test_weights_are_packed_window_by_window():
+    """What lies between two channels of a filter is read while it is near."""
+    func = convolution(1, 64, 14, 64, 3, 1, "bfloat16", "bfloat16")
+    sch = tvm.default_schedule(func, TARGET)
+    names = [sch.get(loop).loop_var.name for loop in sch.get_loops("W_global")]
+    order = [next(n for n, name in enumerate(names) if name.startswith(axis))
+             for axis in ("ax0_0", "ax1_0", "ax2", "ax3")]  # fmt: skip
+    assert order == sorted(order)
 
 
 def test_convolutions_with_channels_last():

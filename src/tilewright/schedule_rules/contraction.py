@@ -18,7 +18,7 @@ from tilewright.schedule_rules.contraction_plan import (
     Plan,
 )
 from tilewright.schedule_rules.contraction_steps import tile_contraction
-from tilewright.schedule_rules.dot_products import find_dot_products, grouped_axis
+from tilewright.schedule_rules.dot_products import find_dot_products, grouped_axis, only_axis
 from tilewright.schedule_rules.elementwise import vectorize_elements
 from tilewright.schedule_rules.nest import Nest
 from tilewright.schedule_rules.operands import (
@@ -191,13 +191,16 @@ def _in_order(plans: Sequence[Plan], constants: frozenset[Var]) -> list[Plan]:
 
 
 def _has_matrices_of_rows(plan: Plan) -> bool:
-    """Whether there are rows enough for instructions of several, each next to the one before."""
+    """Whether there are rows enough for instructions of several, each next to the one before. Tile
+    registers take rows at any distance, and fewer of them."""
     found, dot = plan.found, plan.dot
     extent = found.accesses.extents[found.row]
-    if extent is None or dot is None or (extent < dot.kind.rows and not plan.in_tiles):
+    if extent is None or dot is None:
         return False
-    rows, steps = (grouped_axis(found.fixed[0], var) for var in (found.row, dot.step))
-    return rows is not None and rows != steps
+    axis = only_axis if plan.in_tiles else grouped_axis
+    rows, steps = axis(found.fixed[0], found.row), grouped_axis(found.fixed[0], dot.step)
+    has_enough = plan.in_tiles or extent >= dot.kind.rows
+    return has_enough and rows is not None and rows != steps
 
 
 def _plans_along_columns(plain: Plan, constants: frozenset[Var]) -> list[Plan]:

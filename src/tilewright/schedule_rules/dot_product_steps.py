@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any, Final
@@ -9,13 +11,14 @@ from typing import Any, Final
 from tilewright.ir.expr import Var
 from tilewright.schedule_rules.accesses import StridedAccess, accesses_of
 from tilewright.schedule_rules.contraction_plan import Plan
-from tilewright.schedule_rules.dot_products import grouped_axis
+from tilewright.schedule_rules.dot_products import grouped_axis, only_axis
 from tilewright.schedule_rules.elementwise import vectorize_elements
 from tilewright.schedule_rules.nest import DoesNotFitError, accepts, block_of
 from tilewright.schedule_rules.reduce_along_columns import reduce_along_columns
 from tilewright.schedule_rules.reduce_along_rows import reduce_along_rows
 from tilewright.schedule_rules.structures import apply_first_rule, apply_rule
 from tilewright.tir.schedule import BlockRV, Schedule
+from tilewright.tir.transform.analysis.affine import affine, stride_along
 
 FEW_PARTS: Final = 8
 """Elements of a group up to which vectors of them are interleaved; more are transposed, in squares
@@ -91,7 +94,8 @@ def _shift(
     (correction,) = sch.get_consumers(block)
     (sums,) = (b for b in sch.get_producers(correction) if sch.get(b) is not sch.get(block))
     rules = (reduce_along_columns, reduce_along_rows)
-    apply_first_rule(rules, sch, sums, plan.machine, plan.outer)
+    with contextlib.suppress(DoesNotFitError):  # its loops stay as they are
+        apply_first_rule(rules, sch, sums, plan.machine, plan.outer)
     if epilogue and accepts(lambda: sch.compute_inline(correction)):
         return epilogue
     return [correction, *epilogue]
@@ -116,20 +120,36 @@ def _group_rows(sch: Schedule, block: BlockRV, plan: Plan) -> None:
         around = len(sch.get_loops(copy)) - rank
         apply_rule(vectorize_elements, sch, copy, plan.machine, around)
     else:
-        _interleave(sch, copy, axis, dot.size)
+        _interleave(sch, copy, axis, dot.size, *_distant_rows(plan))
 
 
-def _interleave(sch: Schedule, copy: BlockRV, axis: int, size: int) -> None:
-    """Put the elements of a group side by side.
+def _distant_rows(plan: Plan) -> tuple[int, int]:
+    """The dimension along which rows lie, and their distance, as in a convolution with strides."""
+    (operand,) = plan.found.fixed
+    row = plan.found.row
+    axis = only_axis(operand, row) if plan.in_tiles else None
+    distance = None if axis is None else stride_along(affine(operand.indices[axis]), row)
+    return axis or 0, max(distance or 1, 1)
+
+
+def _interleave(
+    sch: Schedule, copy: BlockRV, axis: int, size: int, row_axis: int, distance: int
+) -> None:
+    """Put the elements of a group side by side, and next to each other the rows of a tile.
 
     Args:
         axis: the dimension along which the elements of a group lie.
         size: number of elements of a group.
+        row_axis: the dimension along which rows lie.
+        distance: that of a row and the next one.
     """
 
     def layout(*indices: Any) -> tuple[Any, ...]:
-        place = indices[axis]
-        return (*indices[:axis], place // size, *indices[axis + 1 :], place % size)
+        places = [[index] for index in indices]
+        places[axis] = [indices[axis] // size]
+        if distance > 1:
+            places[row_axis] = [indices[row_axis] % distance, indices[row_axis] // distance]
+        return (*itertools.chain(*places), indices[axis] % size)
 
     rank = len(sch.get(copy).writes[0].buffer.shape)
     sch.transform_layout(copy, ("write", 0), layout)

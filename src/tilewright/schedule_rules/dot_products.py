@@ -261,6 +261,14 @@ def _is_converted(factor: Expr, dtype: DType) -> bool:
 
 def grouped_axis(access: StridedAccess, step: Var) -> int | None:
     """The only dimension along which each step of an iterator goes to the next element."""
+    axis = only_axis(access, step)
+    if axis is None or stride_along(affine(access.indices[axis]), step) != 1:
+        return None
+    return axis
+
+
+def only_axis(access: StridedAccess, step: Var) -> int | None:
+    """The only dimension along which an iterator goes, by a constant distance."""
     strides = [stride_along(affine(index), step) for index in access.indices]
     axes = [axis for axis, stride in enumerate(strides) if stride != 0]
-    return axes[0] if len(axes) == 1 and strides[axes[0]] == 1 else None
+    return axes[0] if len(axes) == 1 and strides[axes[0]] is not None else None
