@@ -95,6 +95,60 @@ def test_panels_for_few_rows_stay_in_the_first_cache(rows, depth, steps):
     assert (vectors[1] * lane[1] == 16) == (steps < 512)  # a cache line
 
 
+WIDE_ROWS = Machine(first_cache=48 << 10, own_cache=2 << 20)
+"""With panels of several cache lines a row."""
+
+
+@pytest.mark.parametrize(("rows", "columns", "steps", "is_packed"), [
+    (24, 1000, 40, False), (64, 1280, 40, False),
+    (32, 1024, 32, True),  # lines of a panel as it is share a few sets of the first cache
+    (96, 1280, 1000, True), (160, 1280, 1000, True),  # sums stay in registers
+])  # fmt: skip
+def test_few_rows_use_wide_panels_block_by_block(rows, columns, steps, is_packed):
+    depth = 1024 if steps == 32 else 1000
+    sch = schedule_module(IRModule({"main": matmul(rows, columns, depth)}), WIDE_ROWS)
+    assert ("B_global" in names_of(sch)) == is_packed
+    kinds, extents = zip(*loops_of(sch, "C"), strict=True)
+    inner = extents[kinds.index("unrolled")]
+    *_, step = (n for kind, n in zip(kinds, extents, strict=True) if kind == "serial")
+    assert step * inner == steps
+
+
+@pytest.mark.parametrize("cores", [1, 2])
+def test_the_next_wide_panel_is_asked_for_while_all_rows_use_one(cores):
+    machine = WIDE_ROWS._replace(cores=cores)
+    sch = schedule_module(IRModule({"main": matmul(30, 1500, 1000)}), machine)
+    ((columns, block, panel, tile, *_),) = [sch.get_loops("C")]
+    assert [sch.get(loop).extent.value for loop in (columns, block, panel, tile)] == [
+        cores, 25, -(-24 // cores), 5
+    ]  # fmt: skip
+    assert sch.get(columns).kind is (ForKind.PARALLEL if cores > 1 else ForKind.SERIAL)
+    assert dict(sch.get(panel).annotations["software_prefetch"]) == {"B": 1}
+
+
+@pytest.mark.parametrize(("size", "steps"), [(56, 2), (16, 4)])
+def test_two_steps_are_unrolled_that_each_ask_for_several_lines(size, steps):
+    """Where the image is larger than a cache."""
+    x, w = te.placeholder((256, size, size), name="X"), te.placeholder((64, 256), name="W")
+    k = te.reduce_axis((0, 256), "k")
+    y = te.compute((64, size, size), lambda o, i, j: te.sum(x[k, i, j] * w[o, k], axis=k), "Y")
+    sch = schedule_module(IRModule({"main": te.create_prim_func([x, w, y])}), WIDE_ROWS)
+    kinds = [item for item in loops_of(sch, "Y") if item[1] > 1]
+    assert next(item for item in kinds if item[0] == "unrolled") == ("unrolled", steps)
+
+
+def test_the_results_of_blocks_of_wide_panels_stay_in_the_cache_of_a_core():
+    sch = schedule_module(IRModule({"main": matmul(60, 8000, 1000)}), WIDE_ROWS)
+    (_, chunks), (_, blocks), (_, panels), *_ = loops_of(sch, "C")
+    assert (chunks, blocks, panels) == (4, 25, 32)
+
+
+def test_blocks_of_wide_panels_compute_the_same():
+    sch = scheduled(matmul_relu(15, 70, 61), Machine(first_cache=1 << 14, own_cache=1 << 13))
+    annotations = [sch.get(loop).annotations for loop in sch.get_loops("C")]
+    assert [dict(item.get("software_prefetch", {})) for item in annotations].count({"B": 1}) == 1
+
+
 @pytest.mark.parametrize(("rows", "blocks"), [(200, 1), (100, 2)])
 def test_all_panels_are_packed_at_once_where_rows_come_from_memory(rows, blocks):
     sch = scheduled(matmul(rows, 64, 24, transposed=True), SMALL._replace(own_cache=1 << 14))

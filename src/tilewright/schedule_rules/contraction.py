@@ -65,6 +65,9 @@ def tile_products(
                         a tile of rows x vectors in registers: unrolled steps, rows and vectors
                     the element-wise consumers of the tile
 
+    Where few rows use columns from far away, nothing is packed, and all rows use a block of a panel
+    before the next panel: it stays in the first cache meanwhile.
+
     The structures differ in which iterators are columns (one, several merged ones such as the
     pixels of an image, or the rows of the result), and in which operands are packed. Left to the
     search: the tile, how many panels are packed at once, the steps of a block of the sum, how many
@@ -221,13 +224,17 @@ def _plans_along_columns(plain: Plan, constants: frozenset[Var]) -> list[Plan]:
         is_worth_packing = free or plain.reuse >= least
         if len(merged) > 1 and is_worth_packing and plain.leaves_lanes_empty():
             forms.append(Plan(found, merged, machine, outer, packed=True))
-        is_kept = plain.reuse < MUCH_REUSE and plain.keeps_columns() and not plain.is_in_memory()
+        is_kept = plain.reuse < MUCH_REUSE and not plain.is_wide() and plain.keeps_columns()
+        is_kept = is_kept and not plain.is_in_memory()
         gains = free or (plain.exceeds_cache() and not is_kept) or plain.converts_columns()
         if not found.is_contiguous(single) or (
             is_worth_packing and gains and not plain.is_narrow()
         ):
             near = not free and plain.prefers_near_panels()
             forms.append(Plan(found, single, machine, outer, packed=True, near_panels=near))
+    if not free and len(merged) == 1 and plain.prefers_blocks():
+        blocks = Plan(found, single, machine, outer, packed=False, near_panels=True)
+        return [blocks, *forms, plain]
     return [*forms, plain]
 
 

@@ -11,7 +11,14 @@ from tilewright.ir.expr import Var
 from tilewright.schedule_rules.accesses import StridedAccess
 from tilewright.schedule_rules.dot_products import DotProduct, Kind, block_step_cycles, far_rows
 from tilewright.schedule_rules.operands import MANY_ROWS, Contraction
-from tilewright.schedule_rules.tiles import STREAM, Tile, arrival, register_tile, tile_cost
+from tilewright.schedule_rules.tiles import (
+    STREAM,
+    Tile,
+    arrival,
+    block_bytes,
+    register_tile,
+    tile_cost,
+)
 from tilewright.tir.tile_registers import Block
 from tilewright.tir.transform.machine import LINE_BYTES, Machine
 
@@ -24,6 +31,12 @@ MUCH_REUSE: Final = 192
 FEW_USES: Final = 64
 """How seldom, so that panels should come from the first cache, though sums then go to memory and
 back for each block."""
+
+SOME_USES: Final = 80
+"""The same where rows of panels are wide, so that hardware follows them."""
+
+WIDE: Final = 3
+"""Number of lines of a wide row of a panel, which are on one page."""
 
 FEW_BYTE_USES: Final = 3
 """How often, so that packing bytes for dot products pays: without, each product takes a lane of the
@@ -87,7 +100,7 @@ class Plan:
         packed: whether the operand with columns is copied into panels first.
         transposed: whether the columns are not neighbours in the result.
         near_panels: whether panels are so short that they stay in the first cache; see
-            `prefers_near_panels`.
+            `prefers_near_panels`, and where nothing is packed `prefers_blocks`.
         packs_rows: whether the operand with rows is copied first, those of a tile side by side.
         dot: how it is computed by dot products; a step then stands for a group of steps, and a
             row for the rows that an instruction multiplies at once.
@@ -129,7 +142,7 @@ class Plan:
         self.converted = self._converted()
         self.itemsize = self._itemsize()
         self.tile = self._tile(streams=False)
-        if not packed and self.exceeds_cache() and not self.is_narrow():
+        if not (packed or near_panels or self.is_narrow()) and self.exceeds_cache():
             self.tile = self._tile(streams=True)
         self.width = self.tile.vectors * self.lanes
         self.block_depth = self._block_depth()
@@ -213,12 +226,13 @@ class Plan:
         """How many steps of the outermost reduction loop a block has that stays in the cache, while
         it is used for all rows; None if whole panels do, or no block would be used again."""
         reduction = self.found.accesses.reduction
-        if not (self.packed or self.is_narrow()) or self.reuse <= self.tile.rows:
+        is_copy = self.packed or self.near_panels or self.is_narrow()
+        if not is_copy or self.reuse <= self.tile.rows:
             return None
         if self.in_tiles:  # of one block at a time, until its sums are whole
             return None
         extent, machine = self.steps_of(reduction[0]), self.machine
-        limit = machine.first_cache // 4 if self.near_panels else machine.own_cache // 2
+        limit = block_bytes(machine) if self.near_panels else machine.own_cache // 2
         if extent is None or self._panel_bytes() <= limit:
             return None
         step = self.depth // extent
@@ -265,6 +279,7 @@ class Plan:
             self.rows, self.width_of_all, self.depth, self.lanes, itemsize, self.machine,
             streams=streams, near=self.packs_rows or self.found.has_near_rows(),
             others=self.other_registers, are_lanes=are_lanes, whole_lines=self.near_panels,
+            in_blocks=self.reads_blocks,
         )  # fmt: skip
 
     def is_narrow(self) -> bool:
@@ -357,32 +372,69 @@ class Plan:
         """Whether what is read of the operand with columns does not stay in the cache."""
         return self.columns_bytes > self.machine.own_cache // 2
 
+    def asks_for_columns(self) -> bool:
+        """Whether each step asks ahead for several lines of columns that come from far away."""
+        is_as_it_is = not (self.packed or self.near_panels or self.is_narrow())
+        return is_as_it_is and self.exceeds_cache() and self.is_wide()
+
     def keeps_columns(self) -> bool:
         """Whether a cache keeps the columns of a tile as they are, until the next tile of rows uses
-        them: lines whose distance is a multiple of a large power of two share a few of its sets."""
-        accesses, sets = self.found.accesses, self.machine.own_cache // (WAYS * LINE_BYTES)
+        them."""
+        return self._keeps(self.depth, self.machine.own_cache)
+
+    def _keeps(self, depth: int, cache: int) -> bool:
+        """Whether `cache` keeps the columns of a tile for some steps of the sum, as they are: lines
+        whose distance is a multiple of a large power of two share a few of its sets."""
+        accesses = self.found.accesses
         steps = [var for var in accesses.reduction if accesses.extents[var] != 1]
+        width = -(-self.width * self.itemsize // LINE_BYTES)
         for load in self.found.moving:
             strides = [load.stride(var) for var in steps]
-            if None in strides or self._panel_bytes() > self.machine.own_cache // 2:
+            if None in strides or depth * self.width * self.itemsize > cache // 2:
                 return False
             distance = max((abs(stride or 0) for stride in strides), default=0) * self.itemsize
-            lines = self.depth * -(-self.width * self.itemsize // LINE_BYTES)
+            sets = cache // (WAYS * LINE_BYTES)
             if distance % LINE_BYTES == 0 and distance >= LINE_BYTES:
-                sets //= math.gcd(sets, distance // LINE_BYTES)
-            if lines > WAYS * sets:
+                common = math.gcd(sets, distance // LINE_BYTES)
+                sets = sets // common * min(common, width)
+            if depth * width > WAYS * sets:
                 return False
         return True
 
     def prefers_near_panels(self) -> bool:
         """Whether panels should stay in the first cache: if the operand comes from memory, block by
-        block, or few rows use lines that no cache keeps, so many that a panel takes much of the
-        next cache, too."""
+        block, or few rows use wide panels from far away, or lines that no cache keeps, so many that
+        a panel takes much of the next cache, too."""
         is_copied = self.found.is_contiguous(self.columns) and not self.converts_columns()
         has_room = self.machine.first_cache // 4 >= SHORTEST_SUM * LINE_BYTES
         is_long = self.depth * LINE_BYTES >= self.machine.own_cache // 8
         is_seldom = self.uses < FEW_USES and not self.keeps_columns()
-        return is_copied and has_room and (self.is_in_memory() or (is_long and is_seldom))
+        is_far = self.is_in_memory() or self._is_wide_and_seldom()
+        return is_copied and has_room and (is_far or (is_long and is_seldom))
+
+    def prefers_blocks(self) -> bool:
+        """Whether panels should stay in the first cache as they are, block by block of the sum."""
+        steps = block_bytes(self.machine) // (self.width * self.itemsize)
+        return self._is_wide_and_seldom() and self._keeps(steps, self.machine.first_cache)
+
+    def _is_wide_and_seldom(self) -> bool:
+        """Whether a few tiles of rows use each block of a panel from far away, whose rows are wide:
+        hardware follows some dozens of these, and asks for the lines of the next panels."""
+        found = self.found
+        is_far = self.exceeds_cache() and self.is_wide() and not found.has_windows()
+        is_seldom = self.tile.rows < self.reuse and self.uses <= SOME_USES
+        is_constant = None not in map(found.accesses.extents.get, self.columns)
+        is_copied = found.is_contiguous(self.columns) and not self.converts_columns()
+        return is_far and is_seldom and is_constant and is_copied and len(found.moving) == 1
+
+    def is_wide(self) -> bool:
+        """Whether a row of a panel is several lines."""
+        return self.width * self.itemsize >= WIDE * LINE_BYTES
+
+    @property
+    def reads_blocks(self) -> bool:
+        """Whether panels stay in the first cache as they are, block by block of the sum."""
+        return self.near_panels and not self.packed
 
     def is_in_memory(self) -> bool:
         """Whether the operand with columns is a matrix that no cache holds, beside other data."""
@@ -437,6 +489,12 @@ class Plan:
 
         One where the number of columns is symbolic: there may be no second one.
         """
+        panels = -(-self.width_of_all // self.width)
+        if self.reads_blocks:  # of which the results stay in the cache, block by block of the sum
+            size = self.found.accesses.stores[0].buffer.dtype.itemsize
+            most = max(1, self.machine.own_cache // 4 // (self.reuse * self.width * size))
+            most = min(most, -(-panels // self.machine.cores))
+            return [-(-panels // -(-panels // most))]
         if not self.packed or any(self.found.accesses.extents[var] is None for var in self.columns):
             return [1]
         depth = self.depth
@@ -444,7 +502,6 @@ class Plan:
             outermost = self.steps_of(self.found.accesses.reduction[0]) or depth
             depth = depth // outermost * self.block_depth
         panel_bytes = depth * self.width * self.itemsize
-        panels = -(-self.width_of_all // self.width)
         cache = self.machine.own_cache
         reads_once = self.has_far_rows() and panels * panel_bytes <= cache // 2
         # Products in tile registers are so fast that reading rows again for other panels counts.

@@ -51,6 +51,16 @@ class Prefetches(TiledContraction):
             distance = choose(self.sch, DISTANCES, AHEAD) // unrolled
             self.sch.annotate(steps[-1], SOFTWARE_PREFETCH, dict.fromkeys(far, distance))
 
+    def prefetch_next_block(self, panel: LoopRV) -> None:
+        """Ask, while each tile of rows uses a block of a panel, for a part of that of the next one.
+
+        Args:
+            panel: the loop over panels.
+        """
+        (operand,) = self.plan.found.moving
+        ahead = choose(self.sch, (0, 1), 1)
+        self.sch.annotate(panel, SOFTWARE_PREFETCH, {operand.buffer.name: ahead})
+
     def prefetch_panels(
         self, columns: LoopRV, steps: Sequence[LoopRV], unrolled: Any, panels: Buffer
     ) -> None:

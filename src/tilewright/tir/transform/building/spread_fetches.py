@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from tilewright.ir.arithmetic import floordiv, floormod
 from tilewright.ir.convert import as_expr, const
@@ -123,34 +123,36 @@ def parts_of(stmt: Stmt, *, with_definitions: bool = False) -> Iterator[Stmt]:
         yield stmt
 
 
+def parts_of_cases(stmt: Stmt) -> Iterator[Stmt]:
+    """The same, also of both cases of conditions, as of whole tiles and those that are cut off."""
+    for part in parts_of(stmt):
+        if isinstance(part, IfThenElse):
+            for case in (part.then_case, part.else_case):
+                yield from () if case is None else parts_of_cases(case)
+        else:
+            yield part
+
+
 def iterations_of(loop: For) -> int:
-    """How often the innermost of the longest loops runs."""
-    return math.prod(int(inner.extent) for inner in path_of(loop))  # type: ignore[call-overload]
+    """How often the innermost loop of `path_of` runs."""
+    return _iterations(path_of(loop))
 
 
-def path_of(loop: For) -> list[For]:
-    """The loops of constant extent from `loop` on inwards, where there are several those with the
-    most work."""
-    path: list[For] = []
-    inner: For | None = loop
-    while inner is not None and inner.kind is ForKind.SERIAL and isinstance(inner.extent, IntImm):
-        path.append(inner)
-        loops = [part for part in parts_of(inner.body) if isinstance(part, For)]
-        constant = [part for part in loops if isinstance(part.extent, IntImm)]
-        inner = max(constant, key=work_of) if len(constant) > 1 else next(iter(constant), None)
-    return path
+def path_of(loop: For, parts: Callable[[Stmt], Iterable[Stmt]] = parts_of) -> list[For]:
+    """The loops of constant extent from `loop` on inwards, of several those with most iterations.
+
+    Args:
+        parts: the statements of the body of a loop that may be such loops.
+    """
+    if loop.kind is not ForKind.SERIAL or not isinstance(loop.extent, IntImm):
+        return []
+    inside = [path_of(part, parts) for part in parts(loop.body) if isinstance(part, For)]
+    most = max(inside, key=_iterations, default=[])
+    return [loop, *most]
 
 
-def work_of(stmt: Stmt) -> int:
-    """About how many operations a statement takes; loops of unknown extent run once."""
-    if isinstance(stmt, For):
-        extent = stmt.extent.value if isinstance(stmt.extent, IntImm) else 1
-        return extent * work_of(stmt.body)
-    if isinstance(stmt, SeqStmt):
-        return sum(map(work_of, stmt.seq))
-    if isinstance(stmt, (Allocate, LetStmt)):
-        return 1 + work_of(stmt.body)
-    return sum(1 for _ in walk(stmt))
+def _iterations(path: Sequence[For]) -> int:
+    return math.prod(int(loop.extent) for loop in path)  # type: ignore[call-overload]
 
 
 class _InFront(Rewriter):
