@@ -36,11 +36,11 @@ def may_stream(sch: Schedule, nest: Nest, machine: Machine) -> bool:
 def stream_stores(sch: Schedule, loop: LoopRV, nest: Nest, machine: Machine) -> None:
     """Leave it to the search whether the results of a block are written past the caches."""
     (store,) = nest.accesses.stores
-    chosen = choose(sch, [0, 1], int(_is_far(nest.accesses.size(store), machine)))
+    chosen = choose(sch, [0, 1], int(is_far(nest.accesses.size(store), machine)))
     sch.annotate(loop, NONTEMPORAL_STORES, {store.buffer.name: chosen})
 
 
-def _is_far(size: int, machine: Machine) -> bool:
+def is_far(size: int, machine: Machine) -> bool:
     """Whether so many bytes are written, and read later, no slower past the caches."""
     if machine.own_cache >= LARGE_CACHE:
         return size >= 2 * machine.own_cache * machine.cores
