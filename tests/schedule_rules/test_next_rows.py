@@ -7,7 +7,9 @@ import tilewright as tvm
 from tilewright import te, topi
 from tilewright.schedule_rules.default import default_schedule
 
-TARGET = "llvm -num-cores=1"
+TARGET = "llvm -num-cores=1 -cache-sizes=32768,524288,33554432"
+FAR = "llvm -num-cores=1 -cache-sizes=49152,2097152,33554432"
+"""Beside caches of cores as large as that, the shared one is far away."""
 
 
 def softmax(rows, columns):
@@ -15,8 +17,8 @@ def softmax(rows, columns):
     return te.create_prim_func([X, topi.nn.softmax(X)])
 
 
-def annotations(func):
-    script = default_schedule(func, TARGET).mod["main"].script()
+def annotations(func, target=TARGET):
+    script = default_schedule(func, target).mod["main"].script()
     return [line for line in script.splitlines() if "software_prefetch" in line]
 
 
@@ -39,11 +41,29 @@ def test_what_stages_hand_to_each_other_is_not_asked_for():
     assert "T_softmax_exp" not in line
 
 
+def test_long_results_go_past_a_far_cache():
+    (line,) = annotations(softmax(4096, 2048), FAR)
+    assert '"nontemporal_stores": {"T_softmax_norm": 1}' in line
+    assert '"software_prefetch": {"X": 1}' in line
+    (line,) = annotations(softmax(400, 2048), FAR)
+    assert "nontemporal_stores" not in line
+    assert '"software_prefetch": {"X": 1}' in line
+
+
+@pytest.mark.parametrize("change", ["cores", "columns", "cache"])
+def test_where_results_stay_in_the_caches(change):
+    cores, columns = (2 if change == "cores" else 1), (2045 if change == "columns" else 2048)
+    caches = "32768,524288,33554432" if change == "cache" else "49152,2097152,33554432"
+    (line,) = annotations(softmax(8192, columns), f"llvm -num-cores={cores} -cache-sizes={caches}")
+    assert "nontemporal_stores" not in line
+
+
+@pytest.mark.parametrize("target", [TARGET, FAR], ids=["near", "far"])
 @pytest.mark.parametrize("columns", [2048, 2045])
-def test_the_result_is_the_same(columns):
+def test_the_result_is_the_same(columns, target):
     x = np.random.default_rng(0).standard_normal((1040, columns), "float32")
     y = np.zeros_like(x)
-    module = tvm.build(softmax(*x.shape), target=TARGET)
+    module = tvm.build(softmax(*x.shape), target=target)
     assert "llvm.prefetch" in module.get_source("ll")
     module["main"](x, y)
     np.testing.assert_allclose(y, topi.testing.softmax_python(x), rtol=2e-6)

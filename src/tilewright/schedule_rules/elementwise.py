@@ -24,13 +24,13 @@ from tilewright.schedule_rules.accesses import (
     computed_with,
 )
 from tilewright.schedule_rules.decisions import MOST_VECTORS, choose, lanes_for, vectorized, without
+from tilewright.schedule_rules.far_memory import ask_ahead, may_stream, stream_stores
 from tilewright.schedule_rules.nest import Nest, fused, is_complete, parallelize
 from tilewright.schedule_rules.structures import Structure
 from tilewright.tir.schedule import LoopRV, Schedule
 from tilewright.tir.stmt import Block
 from tilewright.tir.substitute import substitute, variables_of
 from tilewright.tir.transform.machine import Machine
-from tilewright.tir.transform.stream_stores import NONTEMPORAL_STORES
 
 IF_THEN_ELSE: Final = Op.get("tir.if_then_else")
 
@@ -98,9 +98,6 @@ def interleave(sch: Schedule, nest: Nest, *, vector: Var, period: int, machine: 
 
 PIECES: Final = 4
 """Pieces of the work for each core from which on they come out even."""
-
-MUCH: Final = 16
-"""Multiple of the cache of a core from which on results are in no cache when they are read."""
 
 
 def vectorize_elements(sch: Schedule, nest: Nest, machine: Machine) -> Sequence[Structure]:
@@ -181,6 +178,7 @@ def _vectors(sch: Schedule, nest: Nest, *, machine: Machine, streams: bool) -> N
         parallelize(sch, [*others, outer], machine)
     if streams:
         stream_stores(sch, outer, nest, machine)
+    ask_ahead(sch, outer, nest, machine)
 
 
 def joined_loops(nest: Nest, lanes: int) -> list[Var]:
@@ -233,22 +231,6 @@ def _may_stream_rows(sch: Schedule, nest: Nest, machine: Machine) -> bool:
     elements = _part_of_row(nest, lanes) or nest.accesses.known_count(joined_loops(nest, lanes))
     least = PIECES * MOST_VECTORS * machine.cores * lanes
     return elements is not None and elements >= least and may_stream(sch, nest, machine)
-
-
-def may_stream(sch: Schedule, nest: Nest, machine: Machine) -> bool:
-    """Whether what a block writes may be too much to be found in a cache by what reads it."""
-    (store,) = nest.accesses.stores
-    is_large = nest.outer == 0 and nest.accesses.size(store) > machine.own_cache
-    has_vectors = machine.lanes(store.buffer.dtype) > 1
-    return is_large and has_vectors and not sch.get_consumers(nest.block)
-
-
-def stream_stores(sch: Schedule, loop: LoopRV, nest: Nest, machine: Machine) -> None:
-    """Leave it to the search whether the results of a block are written past the caches."""
-    (store,) = nest.accesses.stores
-    is_much = nest.accesses.size(store) >= MUCH * machine.own_cache
-    chosen = choose(sch, [0, 1], int(is_much))
-    sch.annotate(loop, NONTEMPORAL_STORES, {store.buffer.name: chosen})
 
 
 def transposed_along(accesses: BlockAccesses, vector: Var) -> Var | None:

@@ -8,7 +8,8 @@ from typing import Final
 
 from tilewright.ir.expr import Var
 from tilewright.schedule_rules.decisions import choose, lanes_for, without
-from tilewright.schedule_rules.elementwise import may_stream, stream_stores, transposed_along
+from tilewright.schedule_rules.elementwise import transposed_along
+from tilewright.schedule_rules.far_memory import may_stream, stream_stores
 from tilewright.schedule_rules.nest import Nest, is_complete, parallelize, present, split_into
 from tilewright.schedule_rules.structures import Structure
 from tilewright.tir.schedule import Schedule

@@ -1,13 +1,17 @@
 """Arithmetic of all dtypes, as scalars and as vectors, against the interpreter."""
 
+import re
+
 import numpy as np
 import pytest
 from tests.target.llvm.programs import FLOATS, HOST, INTEGERS, check, elementwise, native, samples
 from tests.target.ties import TYPES, fma_ties
 
+import tilewright as tvm
 from tilewright import tir
 from tilewright.ir import DType, const
 from tilewright.ir.arithmetic import cast
+from tilewright.ir.op import Op
 from tilewright.target import Target
 from tilewright.tir import op
 from tilewright.tir.op.math import fma
@@ -114,6 +118,28 @@ def test_ldexp_reaches_denormals_and_infinity(dtype):
     for lanes in (1, 8):
         func = elementwise(op.ldexp, COUNT, dtype, "int32", result=dtype, lanes=lanes)
         check(func, values, exponents, np.zeros(COUNT, DType(dtype).numpy))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_an_exponent_may_be_a_float_that_is_a_whole_number(dtype):
+    """As expansions of functions have it."""
+
+    def scaled(x, exponent):
+        return tir.Call(x.dtype, Op.get("tir.ldexp"), (x, exponent))
+
+    exponents = np.resize(np.array([0, 1, -1, 20, -20, 130, -140, 300, -1080], dtype), COUNT)
+    for lanes in (1, 2, 8, 64):
+        func = elementwise(scaled, COUNT, dtype, dtype, lanes=lanes)
+        check(func, samples(dtype, COUNT), exponents, np.zeros(COUNT, dtype))
+
+
+def test_avx512_scales_by_a_float():
+    """Without an integer in between, and with zeros in the lanes that vanish."""
+    func = elementwise(op.exp, 64, "float32", lanes=64)
+    target = "llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512 -num-cores=1"
+    code = tvm.build(func, target=target).get_source("asm")
+    assert len(re.findall(r"vscalefps.*\{z\}", code)) == 4
+    assert "vcvt" not in code
 
 
 @pytest.mark.parametrize(("dtype", "bits"), [("float16", 10), ("bfloat16", 7)])

@@ -48,11 +48,12 @@ _PART = 16384
 """Elements that are evaluated together."""
 
 
-def evaluate_function(name, dtype, *arguments):
+def evaluate_function(name, dtype, *arguments, scales_natively=False):
     """`tir.<name>` of scalars of `dtype`, expanded, for each element of the arrays."""
     dtype = DType(dtype)
     params = [Var(letter, dtype) for letter in "xy"[: len(arguments)]]
-    expanded = expand_call(Call(dtype, Op.get(f"tir.{name}"), tuple(params)))
+    call = Call(dtype, Op.get(f"tir.{name}"), tuple(params))
+    expanded = expand_call(call, scales_natively=scales_natively)
     # In parts whose intermediate arrays stay in the caches.
     starts = range(0, len(arguments[0]), _PART)
     parts = ([argument[start : start + _PART] for argument in arguments] for start in starts)
@@ -91,11 +92,19 @@ def _call(call, arguments):
     name = call.op.name.removeprefix("tir.")
     if name == "fma":
         return _fma(*arguments)
+    if name == "ldexp":
+        return _scaled(*arguments)
     if name == "reinterpret":
         return np.ascontiguousarray(arguments[0]).view(call.dtype.numpy)
     if name == "call_pure_extern":
         return getattr(np, arguments[0])(arguments[1])
     return _CALLS[name](*arguments)
+
+
+def _scaled(x, exponent):
+    """x * 2**exponent, of a float that is a whole number, or not finite."""
+    limited = np.nan_to_num(np.clip(exponent, -4000, 4000))
+    return np.where(np.isnan(exponent), exponent, np.ldexp(x, limited.astype(np.int32)))
 
 
 def _fma(x, y, z):

@@ -56,10 +56,10 @@ def in_domain(name, x):
     return -np.abs(x) if name == "exp_nonpositive" else x
 
 
-def check(name, dtype, wide, bound):
+def check(name, dtype, wide, bound, *, scales_natively=False):
     arguments = arguments_of(name, dtype)
     assert len(arguments[0]) >= 200_000
-    result = evaluate_function(name, dtype, *arguments)
+    result = evaluate_function(name, dtype, *arguments, scales_natively=scales_natively)
     assert result.dtype == np.dtype(dtype)
     with np.errstate(all="ignore"):
         exact = REFERENCES[name](*(argument.astype(wide) for argument in arguments))
@@ -80,6 +80,21 @@ def test_float32(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_float64(name):
     check(name, "float64", np.longdouble, FLOAT64_ULP.get(name, 2.0))
+
+
+POWERS = ("exp", "exp2", "exp10", "exp_nonpositive", "sinh", "cosh", "erf", "pow")
+"""Functions that are scaled by powers of two."""
+
+
+@pytest.mark.parametrize("name", POWERS)
+def test_float32_where_scaling_is_an_instruction(name):
+    check(name, "float32", np.float64, 2.0, scales_natively=True)
+
+
+@extended_precision
+@pytest.mark.parametrize("name", POWERS)
+def test_float64_where_scaling_is_an_instruction(name):
+    check(name, "float64", np.longdouble, 2.0, scales_natively=True)
 
 
 @extended_precision
@@ -118,15 +133,16 @@ def _position(values):
     return np.where(bits < 0, -(bits & 0x7FFF), bits)
 
 
+@pytest.mark.parametrize("scales_natively", [False, True])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", NAMES)
-def test_special_values(name, dtype):
+def test_special_values(name, dtype, scales_natively):
     special = in_domain(name, special_values(dtype))
     arguments = (special,)
     if name in TWO_ARGUMENTS:
         first, second = np.meshgrid(special, special)
         arguments = (first.ravel(), second.ravel())
-    result = evaluate_function(name, dtype, *arguments)
+    result = evaluate_function(name, dtype, *arguments, scales_natively=scales_natively)
     with np.errstate(all="ignore"):
         exact = REFERENCES[name](*(argument.astype(np.longdouble) for argument in arguments))
         expected = exact.astype(dtype)

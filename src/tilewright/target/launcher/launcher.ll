@@ -4026,7 +4026,7 @@ define internal i32 @opencl_property(ptr %0, i32 %1, i32 %2, ptr %3) {
   %11 = alloca i64, align 8
   %12 = alloca i64, align 8
   %13 = alloca i64, align 8
-  %14 = alloca [64 x i8], align 16
+  %14 = alloca [256 x i8], align 16
   %15 = alloca [3 x i64], align 16
   %16 = getelementptr inbounds nuw i8, ptr %0, i64 840
   %17 = sext i32 %1 to i64
@@ -4153,8 +4153,8 @@ define internal i32 @opencl_property(ptr %0, i32 %1, i32 %2, ptr %3) {
   store i8 0, ptr %14, align 16
   %92 = getelementptr inbounds nuw i8, ptr %0, i64 536
   %93 = load ptr, ptr %92, align 8
-  %94 = call i32 %93(ptr %91, i32 4143, i64 63, ptr %14, ptr null)
-  %95 = getelementptr inbounds nuw i8, ptr %14, i64 63
+  %94 = call i32 %93(ptr %91, i32 4143, i64 255, ptr %14, ptr null)
+  %95 = getelementptr inbounds nuw i8, ptr %14, i64 255
   store i8 0, ptr %95, align 1
   %96 = call i64 @strlen(ptr %14)
   %97 = icmp ugt i64 %96, 9

@@ -524,7 +524,7 @@ static int opencl_launch(struct Kind *kind, int32_t device, void *queue, void *f
 
 static int opencl_property(struct Kind *kind, int32_t device, int32_t property, int64_t *value) {
   struct Device *d = &kind->devices[device];
-  char text[64];
+  char text[256]; /* PoCL adds the name of the CPU to its version */
   size_t sizes[3] = {0, 0, 0};
   switch (property) {
     case TILEWRIGHT_MAX_THREADS:

@@ -131,9 +131,11 @@ def _with_dtype(name: str, dtype: DType, operand: DType) -> Callable[..., Any]:
     return table[name]
 
 
-def _ldexp(x: float, exponent: int) -> float:
+def _ldexp(x: float, exponent: float) -> float:
+    if not math.isfinite(exponent):
+        return x * math.exp(exponent)
     try:
-        return math.ldexp(x, exponent)
+        return math.ldexp(x, int(exponent))
     except OverflowError:
         return math.copysign(math.inf, x)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
-from tilewright.ir.expr import Expr, Select, Var
+from tilewright.ir.expr import Expr, Not, Select, Var
 from tilewright.tir.numerics.coefficients import (
     ERF_64,
     ERF_TAIL_64,
@@ -132,26 +132,25 @@ def _by_powers_of_two(
     """
     vanishing, infinite = limits[k.bits]
     x = k.let(x, "x")
-    vanishes: Expr = x < k.real(vanishing)
     if k.scales_natively:
-        vanishes = k.let(vanishes, "vanishes")
-        limited = k.at_most(Select(vanishes, k.real(0.0), x), infinite)
+        limited, bias = k.at_most(x, infinite), 0
     else:
         # Where the result vanishes, a factor is 0: a product that is too small for a normal number
         # takes some processors a hundred times as long as another one.
         limited = k.clamp(x, (-VANISHING_EXPONENT[k.bits] - power) / factor, infinite)
-    bias = 0 if k.scales_natively else power + VANISHING_EXPONENT[k.bits]
+        bias = power + VANISHING_EXPONENT[k.bits]
     n, bits = k.nearest(limited, factor, bias)
     r = k.let(remainder(limited, n), "r")
     square = k.let(r * r, "square")
-    head, part = k.real(1.0), exp_minus_one(k, r, square)
-    if precise:
-        head = k.let(r + k.real(1.0), "head")
-        part = k.fma(square, exp_tail(k, r, square), (k.real(1.0) - head) + r)
+    tail = exp_tail(k, r, square)
+    head = k.let(r + k.real(1.0), "head") if precise else k.real(1.0)
+    part = k.fma(square, tail, (k.real(1.0) - head) + r if precise else r)
     if not k.scales_natively:
         return k.scale(head, part, bits)
-    result = k.scale_natively(head + part, k.without_shift(bits) + k.whole(power))
-    return Select(vanishes, k.real(0.0), result)
+    result = head + part if precise else k.fma(r, k.fma(r, tail, 1.0), 1.0)
+    # Lanes where the result vanishes are left out, for the same reason; NaN is none of them.
+    result = k.scale_natively(result, n + k.real(power) if power else n)
+    return Select(Not(x < k.real(vanishing)), result, k.real(0.0))
 
 
 # Where the sigmoid is 0 and 1 after rounding.

@@ -158,7 +158,8 @@ class Kernel:
         return self.fma(part, first, head * first) * second
 
     def scale_natively(self, x: Expr, n: Expr) -> Expr:
-        """x * 2**n, also where the result overflows or is denormal."""
+        """x * 2**n for a whole number n of the same dtype, also where the result overflows or is
+        denormal."""
         return Call(self.dtype, _LDEXP, (x, n))
 
 

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 from tilewright.ir.dtype import FLOAT32, INT32, DType
 from tilewright.ir.expr import Call
 from tilewright.target.codegen.llvm.emitter import FunctionEmitter, emits
+from tilewright.target.codegen.llvm.pieces import joined, lanes_of, picked
 from tilewright.target.codegen.llvm.types import splat, value_type
 from tilewright.tir.transform.lower_intrinsics import expand_intrinsic
 
@@ -104,11 +105,11 @@ def _in_pieces(
     pieces: list[str] = []
     for start in range(0, lanes, size):
         a, b, total = (
-            _lanes_of(emitter, value, dtype, start * count, size * count)
+            lanes_of(emitter, value, dtype, start * count, size * count)
             for value, dtype, count in zip(operands, dtypes, (group, group, 1), strict=True)
         )
         pieces.append(emit(a, b, total, size))
-    return _joined(emitter, pieces, sums.with_lanes(size), lanes)
+    return joined(emitter, pieces, sums.with_lanes(size), lanes)
 
 
 def _bits_of(dtype: DType) -> DType:
@@ -263,10 +264,10 @@ def _sum_of_parts(
     for part in range(size):
         picks = range(part, dtype.lanes, size)
         x, y = (
-            emitter.pure(f"{kind} {narrow} {picked} to {ty}", picked)
-            for kind, picked in zip(
+            emitter.pure(f"{kind} {narrow} {chosen} to {ty}", chosen)
+            for kind, chosen in zip(
                 kinds,
-                [_picked(emitter, v, "poison", dtype, picks, dtype.lanes) for v in operands],
+                [picked(emitter, v, "poison", dtype, picks, dtype.lanes) for v in operands],
                 strict=True,
             )
         )
@@ -329,44 +330,6 @@ def _floats(emitter: FunctionEmitter, bits: str, lanes: int) -> tuple[str, str]:
 
 
 # --- lanes -----------------------------------------------------------------------------------
-
-
-def _lanes_of(emitter: FunctionEmitter, value: str, dtype: DType, start: int, count: int) -> str:
-    """`count` lanes of a vector from `start`; lanes past its end are undefined."""
-    if dtype.lanes == count:
-        return value
-    if dtype.lanes == 1:
-        whole = value_type(dtype.with_lanes(count))
-        return emitter.pure(
-            f"insertelement {whole} poison, {value_type(dtype)} {value}, i64 0", value
-        )
-    return _picked(emitter, value, "poison", dtype, range(start, start + count), dtype.lanes)
-
-
-def _joined(emitter: FunctionEmitter, pieces: list[str], dtype: DType, lanes: int) -> str:
-    """The first `lanes` lanes of vectors of `dtype`, one after the other."""
-    result, count = pieces[0], dtype.lanes
-    for piece in pieces[1:]:
-        wide = _picked(emitter, piece, "poison", dtype, range(count), dtype.lanes)
-        picks = range(count + dtype.lanes)
-        result = _picked(emitter, result, wide, dtype.with_lanes(count), picks, len(picks))
-        count = len(picks)
-    if lanes == count:
-        return result
-    if lanes == 1:
-        ty = value_type(dtype.with_lanes(count))
-        return emitter.pure(f"extractelement {ty} {result}, i64 0", result)
-    return _picked(emitter, result, "poison", dtype.with_lanes(count), range(lanes), count)
-
-
-def _picked(
-    emitter: FunctionEmitter, a: str, b: str, dtype: DType, picks: range, known: int
-) -> str:
-    """A shuffle of two vectors; picks from `known` on are undefined lanes."""
-    ty = value_type(dtype)
-    numbers = ", ".join(f"i32 {pick if pick < known else 'poison'}" for pick in picks)
-    mask = f"<{len(picks)} x i32> <{numbers}>"
-    return emitter.pure(f"shufflevector {ty} {a}, {ty} {b}, {mask}", a, b)
 
 
 def _words(lanes: int) -> DType:

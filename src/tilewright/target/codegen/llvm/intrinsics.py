@@ -9,6 +9,7 @@ from tilewright.ir.dtype import FLOAT32, FLOAT64, INT32, DType
 from tilewright.ir.expr import Call
 from tilewright.target.codegen.llvm.conversions import assemble, cast, extract
 from tilewright.target.codegen.llvm.emitter import FunctionEmitter, emits
+from tilewright.target.codegen.llvm.pieces import joined, lanes_of
 from tilewright.target.codegen.llvm.types import HALVES, constant, mangled, splat, value_type
 
 INTRINSICS: Final = {
@@ -146,6 +147,8 @@ def _clz(emitter: FunctionEmitter, call: Call) -> str:
 @emits("tir.ldexp")
 def _ldexp(emitter: FunctionEmitter, call: Call) -> str:
     value, exponent = (emitter.operand(arg) for arg in call.args)
+    if call.args[1].dtype is call.dtype and emitter.module.target.scales_natively:
+        return _scaled(emitter, value, exponent, call.dtype)
     ty = value_type(call.dtype)
     target = INT32.with_lanes(call.dtype.lanes)
     exponent = cast(emitter, exponent, call.args[1].dtype, target)
@@ -156,6 +159,21 @@ def _ldexp(emitter: FunctionEmitter, call: Call) -> str:
         f"call {ty} {function}({ty} {value}, {power} {exponent})", value, exponent
     )
     return emitter.halves.rounded(result, call.dtype)
+
+
+def _scaled(emitter: FunctionEmitter, value: str, exponent: str, dtype: DType) -> str:
+    """By the instruction of AVX-512, which takes whole numbers as floats."""
+    full = 512 // dtype.bits
+    register = dtype.with_lanes(full)
+    ty, mask = value_type(register), f"i{full}"
+    name = f"llvm.x86.avx512.mask.scalef.p{'s' if dtype.bits == 32 else 'd'}.512"
+    function = emitter.module.declare(name, ty, (ty, ty, ty, mask, "i32"))
+    pieces: list[str] = []
+    for start in range(0, dtype.lanes, full):
+        a, b = (lanes_of(emitter, v, dtype, start, full) for v in (value, exponent))
+        arguments = f"{ty} {a}, {ty} {b}, {ty} zeroinitializer, {mask} -1, i32 4"
+        pieces.append(emitter.pure(f"call {ty} {function}({arguments})", a, b))
+    return joined(emitter, pieces, register, dtype.lanes)
 
 
 @emits("tir.nextafter")
