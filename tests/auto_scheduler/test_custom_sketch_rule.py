@@ -192,8 +192,9 @@ def test_the_sketch_of_a_rule_can_win_and_is_found_again(tmp_path):
 
 def test_the_sketch_of_a_rule_is_measured(tmp_path):
     task, log = matmul_task(), tmp_path / "log.json"
-    policy = policy_of(PreloadCustomSketchRule(is_product, tiled), task=task)
-    task.tune(quick_options(log, 6), policy)
+    by_chance = {"eps_greedy": 1.0}  # and not by the times that are measured
+    policy = policy_of(PreloadCustomSketchRule(is_product, tiled), task=task, params=by_chance)
+    task.tune(quick_options(log, 12), policy)
     pairs = list(auto_scheduler.load_records(log))
     own = [result for inp, result in pairs if STEP in str(inp.record.trace_json)]
     assert own

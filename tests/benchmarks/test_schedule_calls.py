@@ -12,7 +12,7 @@ from tilewright.tir.schedule.primitive import PRIMITIVES
 register()
 NAME = "{0.primitive}-{0.program}".format
 UNMEASURED = {"cache_inplace", "enter_postproc", "get_child_blocks", "get_output_blocks",
-              "get_producers", "unannotate"}  # fmt: skip
+              "get_producers", "shift_zero_point", "unannotate"}  # fmt: skip
 """Primitives that do not apply to the programs, or do next to nothing."""
 
 
