@@ -19,7 +19,7 @@ from tilewright.schedule_rules.nest import (
 )
 from tilewright.schedule_rules.operands import constant_memory
 from tilewright.schedule_rules.tiled_contraction import TiledContraction, positions_of
-from tilewright.schedule_rules.tiles import RegisterTile, copy_groups, copy_squares
+from tilewright.schedule_rules.tiles import copy_groups, copy_squares
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule import BlockRV, LoopRV
@@ -107,17 +107,11 @@ class Operands(TiledContraction):
             (operand,) = plan.found.moving
             is_constant = operand.buffer.data in constant_memory(sch)
             ahead = ROWS_AHEAD if plan.in_tiles and not is_constant else 0
-            tile, size = self._copied_at_once, dot.neighbors
-            copy_groups(sch, copy, columns[-1], step, around, tile, size, ahead)
+            copy_groups(sch, copy, columns[-1], step, around, self.tile, dot.neighbors, ahead)
         elif len(columns) > 1 and None not in map(plan.found.accesses.extents.get, plan.columns):
             self._copy_merged(copy, columns, around)
         elif not copy_squares(sch, copy, columns[-1], around, self.tile):
             self.vectorize(copy, around)
-
-    @property
-    def _copied_at_once(self) -> RegisterTile:
-        """The columns of a panel that a copy to it takes at once."""
-        return RegisterTile(1, 1, self.tile.lanes) if self.plan.in_tiles else self.tile
 
     def _copy_merged(self, copy: BlockRV, columns: Sequence[int], around: int) -> None:
         """Copy merged columns in vectors of the panels, which perhaps cross rows of the operand.

@@ -100,8 +100,6 @@ class Prefetches(TiledContraction):
         """
         plan, (operand,) = self.plan, self.plan.found.moving
         is_constant = operand.buffer.data in constant_memory(self.sch)
-        if plan.in_tiles:
-            return
-        if plan.found.is_contiguous(plan.columns) and not is_constant:
+        if plan.found.is_contiguous(plan.columns) and not (plan.in_tiles or is_constant):
             ahead = choose(self.sch, (0, 1), 1 if plan.is_far(operand) else 0)
             self.sch.annotate(loop, SOFTWARE_PREFETCH, {operand.buffer.name: ahead})

@@ -78,9 +78,15 @@ def _pad(
     if accesses_of(block_of(sch, block)).stores[0].buffer is store.buffer:
         return epilogue
     (cut,) = sch.get_consumers(block)  # copies the result without the padding
-    if epilogue and accepts(lambda: sch.compute_inline(cut)):
+    return _in_front(sch, cut, epilogue)
+
+
+def _in_front(sch: Schedule, block: BlockRV, epilogue: Sequence[BlockRV]) -> Sequence[BlockRV]:
+    """What reads the result now that a block does so first; the block is a part of what follows it
+    if it can be."""
+    if epilogue and accepts(lambda: sch.compute_inline(block)):
         return epilogue
-    return [cut, *epilogue]
+    return [block, *epilogue]
 
 
 def _shift(
@@ -96,9 +102,7 @@ def _shift(
     rules = (reduce_along_columns, reduce_along_rows)
     with contextlib.suppress(DoesNotFitError):  # its loops stay as they are
         apply_first_rule(rules, sch, sums, plan.machine, plan.outer)
-    if epilogue and accepts(lambda: sch.compute_inline(correction)):
-        return epilogue
-    return [correction, *epilogue]
+    return _in_front(sch, correction, epilogue)
 
 
 def _group_rows(sch: Schedule, block: BlockRV, plan: Plan) -> None:

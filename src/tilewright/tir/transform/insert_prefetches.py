@@ -62,9 +62,6 @@ long one for arithmetic. Then the longest one asks for the next row, and for whe
             Y[i, j] = e[j] / s                           s = s + e[j]
                                                      for j in range(32):
                                                          Y[i, j] = e[j] / s
-
-So does the work on a tile ask for where the results of the next tile go, which a nest of loops
-behind it writes.
 """
 
 from __future__ import annotations

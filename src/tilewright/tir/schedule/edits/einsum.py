@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from tilewright.arith import Analyzer
+from tilewright.ir.convert import const
 from tilewright.ir.expr import Add, Cast, Expr, FloatImm, IntImm, Mul, Sub, Var, is_const_int
 from tilewright.ir.rewrite import walk
 from tilewright.tir.analysis.reduction import match_reduction
-from tilewright.tir.buffer import Buffer, BufferLoad
-from tilewright.tir.expr import IterType
+from tilewright.tir.buffer import Buffer, BufferLoad, Range
+from tilewright.tir.expr import IterType, IterVar
+from tilewright.tir.schedule.edits.bindings import TRUE
+from tilewright.tir.schedule.edits.loops import nest
 from tilewright.tir.schedule.errors import ScheduleError
+from tilewright.tir.schedule.proofs.regions import with_accesses
 from tilewright.tir.schedule.tree import FunctionTree
-from tilewright.tir.stmt import BlockRealize, BufferStore, For, Stmt
+from tilewright.tir.stmt import Block, BlockKey, BlockRealize, BufferStore, For, Stmt
 from tilewright.tir.substitute import variables_of
 
 Term = tuple[Expr, ...]
@@ -140,6 +144,29 @@ def loops_of_einsum(tree: FunctionTree, realize: BlockRealize) -> list[For]:
         if loop.thread_binding is not None:
             raise ScheduleError("{0} has a thread binding", at=[loop], hint="bind later")
     return loops
+
+
+def elements_nest(name: str, target: Buffer, element: Callable[[tuple[Var, ...]], Expr]) -> Stmt:
+    """Loops over all elements of a buffer around a block that stores them.
+
+    Args:
+        name: the name of the block.
+        target: the buffer.
+        element: from the iterators of the block to the element with these indices.
+    """
+    loops = {Var(f"i{axis}", extent.dtype): extent for axis, extent in enumerate(target.shape)}
+    iterators = tuple(
+        IterVar(
+            Range.from_min_extent(const(0, extent.dtype), extent),
+            Var(f"v{axis}", extent.dtype),
+            IterType.DATA_PAR,
+        )
+        for axis, extent in enumerate(target.shape)
+    )
+    indices = tuple(item.var for item in iterators)
+    store = BufferStore(target, element(indices), indices)
+    block = with_accesses(Block(iterators, (), (), name, store, key=BlockKey()))
+    return nest(loops, BlockRealize(tuple(loops), TRUE, block))[1]
 
 
 def require_plain_indices(einsum: Einsum, load: BufferLoad, analyzer: Analyzer) -> None:

@@ -8,25 +8,25 @@ from tilewright.arith import Analyzer
 from tilewright.ir.convert import const
 from tilewright.ir.expr import Expr, Var
 from tilewright.tir.buffer import Buffer, BufferLoad, Range, decl_buffer
-from tilewright.tir.expr import IterType, IterVar
+from tilewright.tir.expr import IterType
 from tilewright.tir.op import ceildiv, if_then_else
-from tilewright.tir.schedule.edits.bindings import TRUE, conjunction
+from tilewright.tir.schedule.edits.bindings import conjunction
 from tilewright.tir.schedule.edits.einsum import (
     Einsum,
+    elements_nest,
     loops_of_einsum,
     match_einsum,
     require_plain_indices,
     require_whole_domain,
     require_zero_in_padding,
 )
-from tilewright.tir.schedule.edits.loops import nest
 from tilewright.tir.schedule.edits.stage import require_not_root, with_stage
 from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.primitive import Number, primitive
 from tilewright.tir.schedule.proofs.edit_checks import require_fits
 from tilewright.tir.schedule.proofs.regions import with_accesses
 from tilewright.tir.schedule.tree import Edit, FunctionTree
-from tilewright.tir.stmt import Block, BlockKey, BlockRealize, BufferStore, For, Stmt
+from tilewright.tir.stmt import Block, BlockRealize, For, Stmt
 from tilewright.tir.substitute import substitute, variables_of
 
 
@@ -95,14 +95,13 @@ def pad_einsum(tree: FunctionTree, block: BlockRealize, padding: list[Number]) -
     pads = _padded_buffers(einsum, extents, analyzer)
     target = einsum.target.buffer
     before = [
-        _copy_nest(f"{pad.name}", buffer, pad, pad.shape, analyzer)
+        _copy_nest(pad.name, buffer, pad, analyzer)
         for buffer, pad in pads.items()
         if buffer is not target
     ]
     after: list[Stmt] = []
     if target in pads:
-        name = pads[target].name
-        after.append(_copy_nest(name, pads[target], target, target.shape, analyzer))
+        after.append(_copy_nest(pads[target].name, pads[target], target, analyzer))
     return with_stage(
         tree,
         tree.scope(block),
@@ -190,22 +189,14 @@ def _padded_nest(
     return body
 
 
-def _copy_nest(
-    name: str, source: Buffer, target: Buffer, shape: Sequence[Expr], analyzer: Analyzer
-) -> Stmt:
-    """Loops over `shape` that copy `source` to `target`; 0 where there is no element."""
-    loops = {Var(f"i{axis}", extent.dtype): extent for axis, extent in enumerate(shape)}
-    variables = [Var(f"v{axis}", extent.dtype) for axis, extent in enumerate(shape)]
-    pairs = zip(variables, shape, source.shape, strict=True)
-    inside = conjunction(
-        *(var < size for var, extent, size in pairs if not analyzer.can_prove(extent <= size))
-    )
-    element: Expr = BufferLoad(source, tuple(variables))
-    value = if_then_else(inside, element, const(0, source.dtype))
-    iterators = tuple(
-        IterVar(Range.from_min_extent(const(0, var.dtype), extent), var, IterType.DATA_PAR)
-        for var, extent in zip(variables, shape, strict=True)
-    )
-    store = BufferStore(target, value, tuple(variables))
-    block = with_accesses(Block(iterators, (), (), name, store, key=BlockKey()))
-    return nest(loops, BlockRealize(tuple(loops), TRUE, block))[1]
+def _copy_nest(name: str, source: Buffer, target: Buffer, analyzer: Analyzer) -> Stmt:
+    """Loops over `target` that copy `source` to it; 0 where there is no element."""
+
+    def element(indices: tuple[Var, ...]) -> Expr:
+        sizes = zip(indices, target.shape, source.shape, strict=True)
+        inside = conjunction(
+            *(var < size for var, extent, size in sizes if not analyzer.can_prove(extent <= size))
+        )
+        return if_then_else(inside, BufferLoad(source, indices), const(0, source.dtype))
+
+    return elements_nest(name, target, element)

@@ -8,7 +8,7 @@ from typing import Any
 from tilewright.ir.convert import as_expr, cast, const
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Cast, Expr, Var
-from tilewright.tir.buffer import Buffer, BufferLoad, Range, decl_buffer
+from tilewright.tir.buffer import Buffer, BufferLoad, decl_buffer
 from tilewright.tir.expr import IterType, IterVar
 from tilewright.tir.op import reinterpret
 from tilewright.tir.schedule.buffer_reference import buffer_read, recorded_index
@@ -16,6 +16,7 @@ from tilewright.tir.schedule.edits.bindings import TRUE
 from tilewright.tir.schedule.edits.einsum import (
     Einsum,
     element_of,
+    elements_nest,
     loops_of_einsum,
     match_einsum,
     require_whole_domain,
@@ -166,16 +167,13 @@ def _spatial(block: Block) -> list[IterVar]:
 
 def _shift(source: Buffer, shifted: Buffer) -> Stmt:
     """Loops that copy an operand with its zero point moved: the sign bit is flipped."""
-    variables = tuple(Var(f"v{n}", extent.dtype) for n, extent in enumerate(source.shape))
     half = 1 << (source.dtype.bits - 1)
     bit = const(-half if source.dtype.is_int else half, source.dtype)
-    value = reinterpret(str(shifted.dtype), as_expr(BufferLoad(source, variables) ^ bit))
-    iterators = [
-        IterVar(Range.from_min_extent(const(0, extent.dtype), extent), var, IterType.DATA_PAR)
-        for var, extent in zip(variables, source.shape, strict=True)
-    ]
-    names = [f"i{n}" for n in range(len(variables))]
-    return _nest(names, iterators, shifted.name, BufferStore(shifted, value, variables))
+
+    def element(indices: tuple[Var, ...]) -> Expr:
+        return reinterpret(str(shifted.dtype), as_expr(BufferLoad(source, indices) ^ bit))
+
+    return elements_nest(shifted.name, shifted, element)
 
 
 def _sum(realize: BlockRealize, other: BufferLoad, sums: Buffer, kept: Sequence[IterVar]) -> Stmt:
