@@ -72,7 +72,8 @@ def test_rows_from_memory_are_read_once_if_all_columns_stay_near():
 @pytest.mark.parametrize(("columns", "depth", "rows", "is_packed"), [
     (500, 500, 16, False), (500, 500, 256, True),  # copying pays where many rows use it
     (512, 512, 16, True),  # lines of a tile share a few sets of the cache
-    (500, 5000, 16, True),  # a cache keeps no tile of columns
+    (500, 5000, 16, False),  # no cache keeps a tile of columns, but the first one a block
+    (500, 5000, 100, True),
 ])  # fmt: skip
 def test_columns_stay_as_they_are_where_a_cache_keeps_those_of_a_tile(
     columns, depth, rows, is_packed
@@ -108,6 +109,20 @@ def test_few_rows_use_wide_panels_block_by_block(rows, columns, steps, is_packed
     depth = 1024 if steps == 32 else 1000
     sch = schedule_module(IRModule({"main": matmul(rows, columns, depth)}), WIDE_ROWS)
     assert ("B_global" in names_of(sch)) == is_packed
+    kinds, extents = zip(*loops_of(sch, "C"), strict=True)
+    inner = extents[kinds.index("unrolled")]
+    *_, step = (n for kind, n in zip(kinds, extents, strict=True) if kind == "serial")
+    assert step * inner == steps
+
+
+@pytest.mark.parametrize(("columns", "depth", "rows", "steps"), [
+    (500, 5000, 16, 100), (1000, 1000, 24, 100), (1000, 1000, 60, 100),
+    (4096, 4096, 60, 128),  # packed
+])  # fmt: skip
+def test_few_rows_use_narrow_panels_block_by_block(columns, depth, rows, steps):
+    machine = LEVEL_3.machine._replace(own_cache=512 << 10, first_cache=32 << 10)
+    sch = schedule_module(IRModule({"main": matmul(rows, columns, depth)}), machine)
+    assert ("B_global" in names_of(sch)) == (columns == 4096)
     kinds, extents = zip(*loops_of(sch, "C"), strict=True)
     inner = extents[kinds.index("unrolled")]
     *_, step = (n for kind, n in zip(kinds, extents, strict=True) if kind == "serial")

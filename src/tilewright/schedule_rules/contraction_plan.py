@@ -33,7 +33,7 @@ FEW_USES: Final = 64
 back for each block."""
 
 SOME_USES: Final = 80
-"""The same where rows of panels are wide, so that hardware follows them."""
+"""The same where the columns of a tile come from memory or the shared cache, line by line."""
 
 WIDE: Final = 3
 """Number of lines of a wide row of a panel, which are on one page."""
@@ -403,25 +403,26 @@ class Plan:
 
     def prefers_near_panels(self) -> bool:
         """Whether panels should stay in the first cache: if the operand comes from memory, block by
-        block, or few rows use wide panels from far away, or lines that no cache keeps, so many that
-        a panel takes much of the next cache, too."""
+        block, or few rows use panels from far away that are wide or long, or lines that no cache
+        keeps, so many that a panel takes much of the next cache, too."""
         is_copied = self.found.is_contiguous(self.columns) and not self.converts_columns()
         has_room = self.machine.first_cache // 4 >= SHORTEST_SUM * LINE_BYTES
         is_long = self.depth * LINE_BYTES >= self.machine.own_cache // 8
         is_seldom = self.uses < FEW_USES and not self.keeps_columns()
-        is_far = self.is_in_memory() or self._is_wide_and_seldom()
-        return is_copied and has_room and (is_far or (is_long and is_seldom))
+        is_far = (self.is_wide() or is_long) and self._is_far_and_seldom()
+        gains = self.is_in_memory() or is_far or (is_long and is_seldom)
+        return is_copied and has_room and gains
 
     def prefers_blocks(self) -> bool:
         """Whether panels should stay in the first cache as they are, block by block of the sum."""
         steps = block_bytes(self.machine) // (self.width * self.itemsize)
-        return self._is_wide_and_seldom() and self._keeps(steps, self.machine.first_cache)
+        return self._is_far_and_seldom() and self._keeps(steps, self.machine.first_cache)
 
-    def _is_wide_and_seldom(self) -> bool:
-        """Whether a few tiles of rows use each block of a panel from far away, whose rows are wide:
-        hardware follows some dozens of these, and asks for the lines of the next panels."""
+    def _is_far_and_seldom(self) -> bool:
+        """Whether a few tiles of rows use each block of a panel from far away: its steps are on so
+        many pages that the next tile of rows would not find them near."""
         found = self.found
-        is_far = self.exceeds_cache() and self.is_wide() and not found.has_windows()
+        is_far = self.exceeds_cache() and not found.has_windows()
         is_seldom = self.tile.rows < self.reuse and self.uses <= SOME_USES
         is_constant = None not in map(found.accesses.extents.get, self.columns)
         is_copied = found.is_contiguous(self.columns) and not self.converts_columns()

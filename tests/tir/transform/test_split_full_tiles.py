@@ -151,6 +151,20 @@ def test_a_reduction_loop_is_cut_in_two():
     assert len(of_kind(rest, IfThenElse)) == 1
 
 
+def test_the_steps_of_the_last_block_of_a_sum_are_cut_in_two():
+    A, C = decl_buffer((4, 21), name="A"), decl_buffer((4,), name="C")
+    block, m, step, inner = map(int_var, ("block", "m", "step", "inner"))
+    k = block * 12 + step * 4 + inner
+    body = IfThenElse(k < 21, BufferStore(C, C[m] + A[m, k], (m,)))
+    nest = loop_nest([(block, 2), (m, 4), (step, 3), (inner, 4)], body, {"inner": ForKind.UNROLLED})
+    full, last = split(function((A, C), nest)).seq
+    assert not of_kind(full, IfThenElse)
+    steps, rest = last.body.seq
+    assert int(steps.extent) == 2
+    assert not of_kind(steps, IfThenElse)
+    assert loop_names(rest) == ["inner"]
+
+
 def test_a_condition_that_does_not_change_in_a_loop_leaves_it():
     A = decl_buffer((8,), name="A")
     i, n = int_var("i"), int_var("n")

@@ -201,7 +201,9 @@ class _Splitting(StatementRewriter):
         )
         start, left = as_expr(loop.min + count), as_expr(loop.extent - count)
         if is_const_int(left, 1):
-            return seq(self(first), Iteration({loop.loop_var: start})(loop.body))
+            last = Iteration({loop.loop_var: start})(loop.body)
+            # A block of a sum has a loop over its steps, which is cut as well.
+            return seq(self(first), self(last) if _has_serial_loop(last) else last)
         return seq(self(first), Iteration({})(loop.replace(min=start, extent=left)))
 
     def _cut(self, loop: For) -> tuple[int, list[Guard]] | None:
@@ -219,6 +221,10 @@ class _Splitting(StatementRewriter):
                 count = min(count, holds)
                 guards.append(guard)
         return (count, guards) if guards and 0 < count < loop.extent.value else None
+
+
+def _has_serial_loop(nest: Stmt) -> bool:
+    return any(isinstance(s, For) and s.kind is ForKind.SERIAL for s in statements(nest))
 
 
 def _unrolled_vectors(loop: For) -> list[For]:
