@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from benchmarks.harness import ours, tvm_peer
+from benchmarks.harness import cpu, ours, tvm_peer
 from benchmarks.harness.ports import equivalent_operations
 from benchmarks.harness.record import Record
 from benchmarks.harness.registry import Entry, entries
@@ -24,7 +24,6 @@ from benchmarks.harness.sides import Readiness, measure_sides, serve, sides
 from benchmarks.harness.timing import Sample, find_pace, interleave, wait_for_other_threads
 from benchmarks.suite.work import Call, Work
 from benchmarks.tuner.places import APACHE, folder_of
-from tilewright.target import Target
 
 ONE_THREAD: Final = "ours on 1 thread"
 """The peer that a work on several threads is compared with beside the other packages."""
@@ -96,7 +95,7 @@ def empty_record(entry: Entry, request: Request, schedule: str) -> Record:
     return Record(
         entry.family, entry.work.name, schedule, request.peer, request.threads,
         flop=entry.work.flop, bytes=entry.work.bytes,
-        ports=equivalent_operations(entry.work.program(), Target("llvm")),
+        ports=equivalent_operations(entry.work.program(), cpu.target()),
         aim=aim_of(entry.work, request, schedule),
     )  # fmt: skip
 

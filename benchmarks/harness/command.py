@@ -7,13 +7,14 @@ on two; every result is compared with a reference in float64 first.
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from benchmarks.harness import ours
+from benchmarks.harness import cpu, ours
 from benchmarks.harness.child import WRONG, Request
 from benchmarks.harness.pairs import ROOT, measure_pair, pairs
 from benchmarks.harness.registry import Entry, entries, select
@@ -62,6 +63,12 @@ def parser() -> argparse.ArgumentParser:
         help=f"how often each pair is timed in turns (default: {FULL.rounds})",
     )
     result.add_argument(
+        "--cpu",
+        choices=tuple(cpu.LIMITS),
+        default="",
+        help="compile for this level of x86-64, and hold the peers to it (onnxruntime cannot be)",
+    )
+    result.add_argument(
         "--quick",
         action="store_true",
         help="fewer and shorter rounds: a first look, no figures to rely on",
@@ -93,6 +100,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for entry in chosen:
             console.print(f"{entry.family:12} {entry.work.name}", highlight=False)
         return
+    os.environ.update(cpu.environment(options.cpu))
     if not list(pairs(chosen, options.threads, options.peers)):
         parser().error(f"none of these works has a peer {' or '.join(options.peers)}")
     results = run(chosen, options, console)

@@ -13,8 +13,8 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+from benchmarks.harness import cpu
 from tilewright.runtime.peaks import MEMORY_BYTES, arithmetic, multiply_add, spans_of
-from tilewright.target import Target
 
 ITERATIONS: Final = 5000
 """Some tens of microseconds."""
@@ -33,7 +33,7 @@ def probe_of(threads: int) -> Callable[[], float]:
     the place of its own in the caches. Without an instruction that multiplies and adds it is
     always 0.
     """
-    target = Target("llvm")
+    target = cpu.target()
     op = multiply_add("float32", target)
     if op is None:
         return lambda: 0.0

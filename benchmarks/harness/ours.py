@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 import tilewright as tvm
+from benchmarks.harness import cpu
 from benchmarks.suite.work import Call, Work
 from benchmarks.tuner.places import OURS, folder_of
 from tilewright.target import Target
@@ -45,7 +46,7 @@ def compile_work(
         threads: on how many threads it may run.
         tuned: the folder with what tuning found.
     """
-    target = Target(f"llvm -num-cores={threads}")
+    target = cpu.target(threads)
     function = work.program()
     outputs = [
         tvm.nd.array(np.full([int(n) for n in buffer.shape], 0, str(buffer.dtype)))

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from rich.console import Console
 
+from benchmarks.harness import cpu
 from benchmarks.harness.pairs import environment
 from benchmarks.harness.record import Record
 from benchmarks.harness.roofline import as_svg
@@ -131,7 +132,7 @@ def describe_machine() -> dict[str, Any]:
         except metadata.PackageNotFoundError:
             continue
     return {
-        "processor": processor_name(),
+        "processor": processor_name() + (f" as {cpu.named()}" if cpu.named() else ""),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None,
         "system": platform.platform(),
         "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0,
@@ -143,7 +144,7 @@ def describe_machine() -> dict[str, Any]:
 def measure_peaks(threads: int) -> Peaks:
     """In a process of its own."""
     text = subprocess.check_output(
-        [sys.executable, "-m", "tilewright.runtime.peaks", str(threads)],
+        [sys.executable, "-m", "tilewright.runtime.peaks", str(threads), str(cpu.target())],
         env=environment(threads), text=True,
     )  # fmt: skip
     return Peaks(**json.loads(text))

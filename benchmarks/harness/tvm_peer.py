@@ -11,11 +11,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from benchmarks.harness import threads
+from benchmarks.harness import cpu, threads
 from benchmarks.harness.ours import aligned
 from benchmarks.suite.work import Call
 from benchmarks.tuner.places import LIBRARY, noted
-from tilewright.target import Target
 from tilewright.tir import PrimFunc
 
 NAME: Final = "apache-tvm"
@@ -38,7 +37,7 @@ def tvm_peer(function: PrimFunc, *inputs: np.ndarray) -> Call:
 
     module = tvm.script.from_source(in_its_dialect(function.script(), tvm))
     target = tvm.target.Target(
-        {"kind": "llvm", "mcpu": Target("llvm").cpu, "num-cores": threads.count()}
+        {"kind": "llvm", "mcpu": cpu.target().cpu, "num-cores": threads.count()}
     )
     compiled = tvm.compile(module, target=target)
     outputs = outputs_of(function, inputs)

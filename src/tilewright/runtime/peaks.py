@@ -1,4 +1,4 @@
-"""What this machine can do at most, measured: `python -m tilewright.runtime.peaks THREADS`."""
+"""What this machine can do at most: `python -m tilewright.runtime.peaks THREADS TARGET`."""
 
 from __future__ import annotations
 
@@ -221,14 +221,15 @@ class Peaks:
         return max(bounds, default=None)
 
 
-def measure(threads: int, dtypes: Sequence[str] = DTYPES) -> Peaks:
+def measure(threads: int, dtypes: Sequence[str] = DTYPES, target: Target | str = "llvm") -> Peaks:
     """Measure all of it; takes a few seconds.
 
     Args:
         threads: how many.
         dtypes: whose arithmetic to measure.
+        target: whose instructions to use.
     """
-    target = Target("llvm")
+    target = Target(target)
     names = ("L1", "L2", "L3")
     capacity: dict[str, int] = dict(zip(names, target.cache_sizes, strict=True))
     peaks = Peaks(threads, capacity=capacity)
@@ -320,4 +321,4 @@ def _together(functions: Sequence[Callable[[], float]]) -> list[float]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(asdict(measure(int(sys.argv[1])))))
+    print(json.dumps(asdict(measure(int(sys.argv[1]), target=sys.argv[2]))))

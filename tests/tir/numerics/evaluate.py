@@ -48,12 +48,12 @@ _PART = 16384
 """Elements that are evaluated together."""
 
 
-def evaluate_function(name, dtype, *arguments, scales_natively=False):
+def evaluate_function(name, dtype, *arguments, **machine):
     """`tir.<name>` of scalars of `dtype`, expanded, for each element of the arrays."""
     dtype = DType(dtype)
     params = [Var(letter, dtype) for letter in "xy"[: len(arguments)]]
     call = Call(dtype, Op.get(f"tir.{name}"), tuple(params))
-    expanded = expand_call(call, scales_natively=scales_natively)
+    expanded = expand_call(call, **machine)
     # In parts whose intermediate arrays stay in the caches.
     starts = range(0, len(arguments[0]), _PART)
     parts = ([argument[start : start + _PART] for argument in arguments] for start in starts)

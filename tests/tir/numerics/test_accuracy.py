@@ -56,10 +56,10 @@ def in_domain(name, x):
     return -np.abs(x) if name == "exp_nonpositive" else x
 
 
-def check(name, dtype, wide, bound, *, scales_natively=False):
+def check(name, dtype, wide, bound, **machine):
     arguments = arguments_of(name, dtype)
     assert len(arguments[0]) >= 200_000
-    result = evaluate_function(name, dtype, *arguments, scales_natively=scales_natively)
+    result = evaluate_function(name, dtype, *arguments, **machine)
     assert result.dtype == np.dtype(dtype)
     with np.errstate(all="ignore"):
         exact = REFERENCES[name](*(argument.astype(wide) for argument in arguments))
@@ -80,6 +80,11 @@ def test_float32(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_float64(name):
     check(name, "float64", np.longdouble, FLOAT64_ULP.get(name, 2.0))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_float32_without_fused_multiply_add(name):
+    check(name, "float32", np.float64, 2.0, has_fma=False)
 
 
 POWERS = ("exp", "exp2", "exp10", "exp_nonpositive", "sinh", "cosh", "erf", "pow")
@@ -133,16 +138,16 @@ def _position(values):
     return np.where(bits < 0, -(bits & 0x7FFF), bits)
 
 
-@pytest.mark.parametrize("scales_natively", [False, True])
+@pytest.mark.parametrize("machine", [{}, {"scales_natively": True}, {"has_fma": False}])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", NAMES)
-def test_special_values(name, dtype, scales_natively):
+def test_special_values(name, dtype, machine):
     special = in_domain(name, special_values(dtype))
     arguments = (special,)
     if name in TWO_ARGUMENTS:
         first, second = np.meshgrid(special, special)
         arguments = (first.ravel(), second.ravel())
-    result = evaluate_function(name, dtype, *arguments, scales_natively=scales_natively)
+    result = evaluate_function(name, dtype, *arguments, **machine)
     with np.errstate(all="ignore"):
         exact = REFERENCES[name](*(argument.astype(np.longdouble) for argument in arguments))
         expected = exact.astype(dtype)

@@ -48,13 +48,14 @@ def exp_minus_one(k: Kernel, r: Var, square: Var) -> Expr:
 
 def exp_tail(k: Kernel, r: Var, square: Var) -> Expr:
     """(exp(r) - 1 - r) / r**2 for |r| <= log(2) / 2, from r and its square."""
-    return k.polynomial(r, EXP_32 if k.bits == 32 else EXP_64, square)
+    return k.polynomial(r, EXP_32 if k.precision == 32 else EXP_64, square)
 
 
 def one_minus_exp(k: Kernel, r: Var) -> Expr:
     """1 - exp(-r) for |r| <= log(2) / 2."""
     square = k.let(r * r, "square")
-    tail = [(-1.0) ** (n + 1) * c for n, c in enumerate(EXP_32 if k.bits == 32 else EXP_64)]
+    coefficients = EXP_32 if k.precision == 32 else EXP_64
+    tail = [(-1.0) ** (n + 1) * c for n, c in enumerate(coefficients)]
     return k.fma(square, k.polynomial(r, tail, square), r)
 
 
@@ -215,7 +216,7 @@ def tanh(k: Kernel, x: Expr) -> Expr:
 
 def erf(k: Kernel, x: Expr) -> Expr:
     """Gauss error function."""
-    return _erf_32(k, x) if k.bits == 32 else _erf_64(k, x)
+    return _erf_32(k, x) if k.precision == 32 else _erf_64(k, x)
 
 
 def _erf_32(k: Kernel, x: Expr) -> Expr:
@@ -229,7 +230,7 @@ def _erf_32(k: Kernel, x: Expr) -> Expr:
     even, odd = (k.polynomial(square, LOG_ERFC_32[first::2]) for first in (0, 1))
     ratio = k.fma(minus, odd, even)
     logarithm = k.let(k.fma(minus, ratio, minus), "logarithm")
-    n, bits = k.nearest(logarithm, LOG2_E, EXPONENT_BIAS[32])
+    n, bits = k.nearest(logarithm, LOG2_E, EXPONENT_BIAS[k.bits])
     # n is above -26, where log(2) to 24 bits is enough for what it adds to 1.
     r = k.let(k.fma(n, -LOG_2, logarithm), "r")
     part = exp_minus_one(k, r, k.let(r * r, "square"))

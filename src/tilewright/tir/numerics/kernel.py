@@ -29,16 +29,28 @@ class Kernel:
         dtype: float32 or float64, with any number of lanes: the dtype of the computation.
         scales_natively: whether `tir.ldexp` on such a value is cheap on the target.
         result_bits: of the dtype that the result is rounded to; those of `dtype` if not given.
+        has_fma: whether the target has an instruction that multiplies and adds. Where the result
+            is rounded to fewer bits, two instructions take its place.
+
+    Attributes:
+        precision: bits of the dtype for which polynomials must be exact enough, 32 or 64.
+        fuses: whether `fma` rounds once.
     """
 
     def __init__(
-        self, dtype: DType, scales_natively: bool = False, result_bits: int | None = None
+        self,
+        dtype: DType,
+        scales_natively: bool = False,
+        result_bits: int | None = None,
+        has_fma: bool = True,
     ) -> None:
         self.dtype = dtype
         self.bits = dtype.bits
         self.result_bits = result_bits or dtype.bits
         self.integer = DType(f"int{dtype.bits}").with_lanes(dtype.lanes)
+        self.precision = max(32, self.result_bits)
         self.scales_natively = scales_natively
+        self.fuses = has_fma or self.result_bits == self.bits
         self._bindings: list[tuple[Var, Expr]] = []
 
     def let(self, value: Expr, name: str = "t") -> Var:
@@ -64,9 +76,11 @@ class Kernel:
         return const(value, self.integer)
 
     def fma(self, a: Expr, b: Expr | float, c: Expr | float) -> Expr:
-        """a * b + c with one rounding."""
+        """a * b + c with one rounding, or with two where these are exact enough."""
         factor = b if isinstance(b, Expr) else self.real(b)
         addend = c if isinstance(c, Expr) else self.real(c)
+        if not self.fuses:
+            return a * factor + addend
         return Call(self.dtype, _FMA, (a, factor, addend))
 
     def polynomial(

@@ -40,10 +40,10 @@ def _to_float(k: Kernel, value: Expr) -> Expr:
     return reinterpret(k.dtype, shifted) - k.real(shift)
 
 
-def mantissa_terms(k: Kernel, f: Var, low: Expr | None) -> Expr:
+def mantissa_terms(k: Kernel, f: Var, low: Expr | None, precision: int) -> Expr:
     """log(1 + f) - f, plus `low`: the small terms, added to the large one last."""
     square = k.let(f * f, "square")
-    if k.bits == 32:
+    if precision == 32:
         tail = f * square * k.polynomial(f, LOG_32)
         if low is not None:
             tail = tail + low
@@ -65,12 +65,12 @@ def with_special_cases(k: Kernel, x: Expr, result: Expr) -> Expr:
     return Select(logical_and(x > zero, x < infinity), result, special)
 
 
-def log(k: Kernel, x: Expr) -> Expr:
-    """Natural logarithm."""
+def log(k: Kernel, x: Expr, precision: int | None = None) -> Expr:
+    """Natural logarithm, exact enough for a dtype of `precision` bits, or for the result."""
     x = k.let(x, "x")
     e, f = split(k, x)
     high, low = LOG_2_PARTS[k.bits]
-    result = f + mantissa_terms(k, f, e * k.real(low))
+    result = f + mantissa_terms(k, f, e * k.real(low), precision or k.precision)
     return with_special_cases(k, x, k.fma(e, high, result))
 
 
@@ -118,7 +118,7 @@ def log2(k: Kernel, x: Expr) -> Expr:
     """Logarithm to base 2; exact for powers of two."""
     x = k.let(x, "x")
     e, f = split(k, x)
-    natural = f + mantissa_terms(k, f, None)
+    natural = f + mantissa_terms(k, f, None, k.precision)
     return with_special_cases(k, x, k.fma(natural, math.log2(math.e), e))
 
 
@@ -127,7 +127,7 @@ def log10(k: Kernel, x: Expr) -> Expr:
     x = k.let(x, "x")
     e, f = split(k, x)
     high, low = LOG10_2_PARTS[k.bits]
-    natural = f + mantissa_terms(k, f, None)
+    natural = f + mantissa_terms(k, f, None, k.precision)
     result = k.fma(natural, math.log10(math.e), e * k.real(low))
     return with_special_cases(k, x, k.fma(e, high, result))
 
@@ -207,7 +207,7 @@ def power(k: Kernel, x: Expr, y: Expr) -> Expr:
 
 def _power_of_positive(k: Kernel, x: Expr, y: Expr) -> Expr:
     if k.result_bits < 64:
-        return exp(k, y * log(k, x))
+        return exp(k, y * log(k, x, precision=k.bits))
     high, low = log_in_parts(k, x)
     product = k.let(y * high, "product")
     product_low = k.fma(y, high, product * k.real(-1.0)) + y * low

@@ -28,6 +28,9 @@ HALF_PI_PARTS = {
     32: (1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15),
     64: (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33),
 }
+# In parts of which the first two have so few bits that their products with an integer below 2**30
+# are exact in float64.
+SHORT_HALF_PI_PARTS = (1.570796251296997, 7.549789415861596e-08, 5.390302858158119e-15)
 # Up to here the reduction by parts is exact enough; beyond it another way is taken.
 REDUCTION_LIMIT = {32: 2.0**17, 64: 2.0**30}
 
@@ -41,7 +44,7 @@ def reduce_by_parts(k: Kernel, x: Var) -> tuple[Var, Expr]:
     """(r, q) with x = r + q * pi / 2 and |r| <= pi / 4 (W. J. Cody and W. Waite, 1980)."""
     n, quadrant = k.nearest(x, 2.0 / math.pi)
     r: Expr = x
-    for part in HALF_PI_PARTS[k.bits]:
+    for part in HALF_PI_PARTS[k.bits] if k.fuses else SHORT_HALF_PI_PARTS:
         r = k.fma(n, -part, r)
     return k.let(r, "r"), quadrant
 
@@ -98,8 +101,8 @@ def reduce_huge_32(k: Kernel, x: Var) -> tuple[Expr, Expr]:
 def sine_and_cosine(k: Kernel, r: Var) -> tuple[Expr, Expr]:
     """(sin(r), cos(r)) for |r| <= pi / 4."""
     z = k.let(r * r, "z")
-    sine = k.fma(z * r, k.polynomial(z, SIN_32 if k.bits == 32 else SIN_64), r)
-    tail = k.polynomial(z, COS_32 if k.bits == 32 else COS_64)
+    sine = k.fma(z * r, k.polynomial(z, SIN_32 if k.precision == 32 else SIN_64), r)
+    tail = k.polynomial(z, COS_32 if k.precision == 32 else COS_64)
     half = k.let(z * k.real(0.5), "half")
     head = k.let(k.real(1.0) - half, "head")
     # 1 - half is rounded; what it lost goes back in with the small terms.
@@ -191,7 +194,7 @@ def atan_of_unit(k: Kernel, x: Expr) -> Expr:
     """atan(x) for |x| <= 1."""
     x = k.let(x, "x")
     z = k.let(x * x, "z")
-    return k.fma(z * x, k.polynomial(z, ATAN_32 if k.bits == 32 else ATAN_64), x)
+    return k.fma(z * x, k.polynomial(z, ATAN_32 if k.precision == 32 else ATAN_64), x)
 
 
 def atan(k: Kernel, x: Expr) -> Expr:
@@ -223,7 +226,7 @@ def atan2(k: Kernel, y: Expr, x: Expr) -> Expr:
 
 def _asin_tail(k: Kernel, z: Var, x: Expr) -> Expr:
     """asin(x) - x for x**2 = z <= 1/4."""
-    return z * x * k.polynomial(z, ASIN_32 if k.bits == 32 else ASIN_64)
+    return z * x * k.polynomial(z, ASIN_32 if k.precision == 32 else ASIN_64)
 
 
 def asin(k: Kernel, x: Expr) -> Expr:

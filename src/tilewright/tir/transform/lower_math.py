@@ -25,46 +25,55 @@ EXPANDED: Final = {Op.get(f"tir.{name}"): name for name in (*KERNELS, "rsqrt")}
 """The operators that become arithmetic."""
 
 
-def expand_call(call: Call, *, scales_natively: bool = False) -> Expr:
+def expand_call(call: Call, *, scales_natively: bool = False, has_fma: bool = True) -> Expr:
     """`call` as basic arithmetic; the call itself if it is not to be expanded.
 
-    `scales_natively` tells whether the target multiplies vectors of floats by powers of two in one
-    instruction (`tir.ldexp`).
+    Args:
+        call: a call of any function.
+        scales_natively: whether the target multiplies vectors of floats by powers of two in one
+            instruction (`tir.ldexp`).
+        has_fma: whether it has an instruction that multiplies and adds, and rounds once.
     """
     name = EXPANDED.get(call.op)  # type: ignore[call-overload]
     if name is None:
         return call
-    dtype = working_dtype(call).with_lanes(call.dtype.lanes)
+    dtype = working_dtype(call, has_fma).with_lanes(call.dtype.lanes)
     arguments = [cast(dtype, argument) for argument in call.args]
     if name == "rsqrt":
         return cast(call.dtype, const(1.0, dtype) / Call(dtype, _SQRT, tuple(arguments)))
-    kernel = Kernel(dtype, scales_natively, call.dtype.bits)
+    kernel = Kernel(dtype, scales_natively, call.dtype.bits, has_fma)
     return cast(call.dtype, kernel.finish(KERNELS[name](kernel, *arguments)))
 
 
-def working_dtype(call: Call) -> DType:
-    """In which dtype, without lanes, a call of one of `EXPANDED` is computed."""
+def working_dtype(call: Call, has_fma: bool = True) -> DType:
+    """In which dtype, without lanes, a call of one of `EXPANDED` is computed.
+
+    Where multiplying and adding rounds twice, it is done in double, in which that is exact enough.
+    """
     dtype = FLOAT32 if call.dtype.bits < 32 else call.dtype.element
-    is_in_double = dtype is FLOAT32 and EXPANDED[call.op] in IN_DOUBLE  # type: ignore[index]
-    return FLOAT64 if is_in_double else dtype
+    name: str = EXPANDED[call.op]  # type: ignore[index]
+    is_in_double = name in IN_DOUBLE or (name != "rsqrt" and not has_fma)
+    return FLOAT64 if dtype is FLOAT32 and is_in_double else dtype
 
 
 class _MathExpansion(DivisionExpansion):
     """Expands every call of a mathematical function, and of `lower_intrinsics` on the way."""
 
-    def __init__(self, scales_natively: bool) -> None:
-        self._scales_natively = scales_natively
+    def __init__(self, scales_natively: bool, has_fma: bool) -> None:
+        self._scales_natively, self._has_fma = scales_natively, has_fma
 
     def Call(self, call: Call) -> Expr:
         call = call.map_children(self)
         if call.op in EXPANSIONS and call.op not in _DOT_PRODUCTS:
             return expand_intrinsic(call)
-        return expand_call(call, scales_natively=self._scales_natively)
+        return expand_call(call, scales_natively=self._scales_natively, has_fma=self._has_fma)
 
 
-def lower_math(func: PrimFunc, *, scales_natively: bool = False) -> PrimFunc:
-    """Expand the mathematical functions that `func` calls."""
-    return func.with_body(_MathExpansion(scales_natively)(func.body))
+def lower_math(
+    func: PrimFunc, *, scales_natively: bool = False, has_fma: bool = True
+) -> PrimFunc:
+    """Expand the mathematical functions that `func` calls; see `expand_call`."""
+    return func.with_body(_MathExpansion(scales_natively, has_fma)(func.body))
 
 
 _SQRT: Final = Op.get("tir.sqrt")
