@@ -25,6 +25,7 @@ from tilewright.schedule_rules.accesses import (
 )
 from tilewright.schedule_rules.decisions import MOST_VECTORS, choose, lanes_for, vectorized, without
 from tilewright.schedule_rules.far_memory import ask_ahead, may_stream, stream_stores
+from tilewright.schedule_rules.inline import is_long
 from tilewright.schedule_rules.nest import Nest, fused, is_complete, parallelize
 from tilewright.schedule_rules.structures import Structure
 from tilewright.tir.schedule import LoopRV, Schedule
@@ -95,6 +96,16 @@ def interleave(sch: Schedule, nest: Nest, *, vector: Var, period: int, machine: 
     if nest.outer == 0:
         parallelize(sch, [*others, part], machine)
 
+
+MANY_REGISTERS: Final = 32
+"""Number of vector registers from which on vectors of a long calculation are best written side by
+side in `MANY_CHAINS`: with fewer, they would go to memory and back."""
+
+MANY_CHAINS: Final = 8
+"""Vectors of a long calculation in an iteration: each operation waits for the one before."""
+
+FEW_CHAINS: Final = 4
+"""The same where there are few registers, or the calculation is short."""
 
 PIECES: Final = 4
 """Pieces of the work for each core from which on they come out even."""
@@ -173,7 +184,9 @@ def _vectors(sch: Schedule, nest: Nest, *, machine: Machine, streams: bool) -> N
         rows = accesses.count(accesses.spatial) // extent
         piece, loop = _pieces(sch, loop, extent, rows, machine)
         parallelize(sch, [*others, piece], machine)
-    outer, _ = vectorized(sch, loop, extent, lanes)
+    has_chains = machine.vector_registers >= MANY_REGISTERS and is_long(accesses.block)
+    preferred = MANY_CHAINS if has_chains else FEW_CHAINS
+    outer, _ = vectorized(sch, loop, extent, lanes, preferred)
     if nest.outer == 0 and extent is None:
         parallelize(sch, [*others, outer], machine)
     if streams:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
+from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Var
 from tilewright.schedule_rules.decisions import choose, powers_of_two, vectorized, without
 from tilewright.schedule_rules.elementwise import joined_with
@@ -14,13 +15,22 @@ from tilewright.schedule_rules.nest import DoesNotFitError, Nest, fused, paralle
 from tilewright.schedule_rules.structures import Structure
 from tilewright.tir.schedule import LoopRV, Schedule
 from tilewright.tir.transform.insert_prefetches import SOFTWARE_PREFETCH
-from tilewright.tir.transform.machine import Machine
+from tilewright.tir.transform.machine import LINE_BYTES, Machine
 
 ENOUGH: Final = 4
 """Iterations of each core from which on data-parallel loops alone keep the cores busy."""
 
 MOST_ROWS: Final = 8
 """Maximum number of rows that are reduced at once."""
+
+FAR_ROWS: Final = 4
+"""Number of rows of what no cache holds: as many streams as hardware follows best."""
+
+FAR_BYTES: Final = 2 * LINE_BYTES
+"""What an iteration reads of each of them: two lines, which often come together."""
+
+MOST_FAR_VECTORS: Final = 4
+"""Maximum number of vectors of that: the sums of all rows stay in registers."""
 
 SHORT_ROW: Final = 4
 """Vectors of a row up to which several rows are best reduced at once."""
@@ -98,16 +108,23 @@ def _rows_together(
     repeated: list[Var] = []
     if nest.own:
         counts = powers_of_two(1, min(MOST_ROWS, accesses.extent(nest.own[-1])))
-        block, row = sch.split(spatial[-1], [None, choose(sch, counts, counts[-1])])
+        most = min(FAR_ROWS, counts[-1]) if is_far else counts[-1]
+        block, row = sch.split(spatial[-1], [None, choose(sch, counts, most)])
         repeated = nest.repeated(nest.own[-1])
         around = [*nest.of(without(accesses.spatial, nest.own[-1], *repeated)), block]
     else:  # other blocks share the loops around the rows that are worked on
         *around, row = spatial
     sch.reorder(*around, *nest.of(repeated), row, *nest.of(accesses.reduction))
-    loop = _vectors_of_row(sch, nest, inner, [row], machine, 1 if is_far else 4)
+    vectors = _far_vectors(accesses.stores[0].buffer.dtype, machine) if is_far else 4
+    loop = _vectors_of_row(sch, nest, inner, [row], machine, vectors)
     _prefetch_row(sch, loop, nest, machine, 0 if is_far else 16)
     if nest.outer == 0:
         parallelize(sch, around, machine)
+
+
+def _far_vectors(dtype: DType, machine: Machine) -> int:
+    """How many vectors an iteration reads of each of some rows that no cache holds."""
+    return min(MOST_FAR_VECTORS, max(1, FAR_BYTES // (machine.lanes(dtype) * dtype.itemsize)))
 
 
 def _vectors_of_row(

@@ -106,7 +106,8 @@ def test_one_gather_is_accepted_for_something_expensive():
     assert widths(inner(16, lambda i, A, B: BufferStore(B, exp(A[i * 2]), (i,)))) == [16]
 
 
-def test_reductions_that_may_be_regrouped_use_accumulators():
+@pytest.mark.parametrize("extent, lanes", [(1024, 128), (192, 64)])
+def test_reductions_that_may_be_regrouped_use_accumulators(extent, lanes):
     def total(i, A, S):
         return BufferStore(S, S[0] + A[i], (const(0),))
 
@@ -114,12 +115,12 @@ def test_reductions_that_may_be_regrouped_use_accumulators():
         return BufferStore(S, maximum(S[0], A[i]), (const(0),))
 
     for body in (
-        inner(1024, total, "AS", "int32"),
-        inner(1024, largest, "AS"),
-        inner(1024, total, "AS", reassociate=True),
+        inner(extent, total, "AS", "int32"),
+        inner(extent, largest, "AS"),
+        inner(extent, total, "AS", reassociate=True),
     ):
         (allocation,) = of_kind(body, Allocate)
-        assert int(allocation.extents[0]) == 64
+        assert int(allocation.extents[0]) == lanes
         (loop,) = of_kind(body, For)
         assert not accesses(loop, "S")
         assert set(widths(loop)) == {16}

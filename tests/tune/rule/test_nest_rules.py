@@ -111,7 +111,7 @@ def test_long_rows_may_be_asked_for_ahead():
     sch, _ = sketches(sums(16, 1024, 1))
     (found,) = annotations_of(sch, "software_prefetch")
     assert int(found["A"]) == 0  # rows that are read side by side come early enough
-    assert loops_of(sch, "S")[-2:] == [("unrolled", 8), ("vectorized", 4)]
+    assert loops_of(sch, "S")[-2:] == [("unrolled", 4), ("vectorized", 16)]
     assert not annotations_of(sketches(sums(16, 1024, 1), LARGE)[0], "software_prefetch")
 
 

@@ -69,9 +69,7 @@ class _MathExpansion(DivisionExpansion):
         return expand_call(call, scales_natively=self._scales_natively, has_fma=self._has_fma)
 
 
-def lower_math(
-    func: PrimFunc, *, scales_natively: bool = False, has_fma: bool = True
-) -> PrimFunc:
+def lower_math(func: PrimFunc, *, scales_natively: bool = False, has_fma: bool = True) -> PrimFunc:
     """Expand the mathematical functions that `func` calls; see `expand_call`."""
     return func.with_body(_MathExpansion(scales_natively, has_fma)(func.body))
 

@@ -59,6 +59,9 @@ the loop."""
 HEAVY_VECTORS_PER_ITERATION: Final = 2
 """The same for bodies that call functions, which are long chains of operations: two overlap."""
 
+REDUCED_VECTORS_PER_ITERATION: Final = 8
+"""The same for long loops that only reduce: two units, whose results take four cycles."""
+
 OVERLAPPING_CHAINS: Final = 4
 """Vectors whose long chains of operations are written side by side. A core looks ahead by a hundred
 operations or so: chains of twenty that follow each other would hardly overlap."""
@@ -69,3 +72,22 @@ latency, and only make the code longer."""
 
 LINE_BYTES: Final = 64
 """Bytes that come into a cache together."""
+
+
+def vectors_per_iteration(extent: int | None, lanes: int, heavy: bool, reductions: int) -> int:
+    """How many vectors an iteration of a loop has that is vectorised without being told.
+
+    Args:
+        extent: how many elements the loop has; None if that is symbolic.
+        lanes: how many elements a vector has.
+        heavy: whether the body calls functions.
+        reductions: how many results it reduces into.
+    """
+    vectors = HEAVY_VECTORS_PER_ITERATION if heavy else VECTORS_PER_ITERATION
+    if extent is None:
+        return vectors
+    if reductions and not heavy and extent >= 2 * REDUCED_VECTORS_PER_ITERATION * lanes:
+        vectors = max(vectors, REDUCED_VECTORS_PER_ITERATION // reductions)
+    while vectors > 1 and vectors * lanes > extent:
+        vectors //= 2
+    return vectors

@@ -57,7 +57,7 @@ from tilewright.tir.transform.analysis.vectorization import (
 from tilewright.tir.transform.building.accumulators import Accumulator, Reduction, as_reduction
 from tilewright.tir.transform.building.lanes import NotVectorizable
 from tilewright.tir.transform.building.statements import StatementRewriter, statements
-from tilewright.tir.transform.machine import HEAVY_VECTORS_PER_ITERATION, VECTORS_PER_ITERATION
+from tilewright.tir.transform.machine import vectors_per_iteration
 from tilewright.tir.transform.vectorize import LaneStatements, flattened
 
 MASKED_BITS = 256
@@ -116,12 +116,9 @@ class _InnerLoops(StatementRewriter):
         self._check_memory(body)
         heavy = any(isinstance(node, Call) for node in walk(loop.body))
         check_access_pattern(loop, reductions, heavy, self._vector_bits)
-        group = HEAVY_VECTORS_PER_ITERATION if heavy else VECTORS_PER_ITERATION
-        if extent is not None:
-            if reductions and extent < width:
-                raise NotVectorizable("it is too short")
-            while group > 1 and group * width > extent:
-                group //= 2
+        if reductions and extent is not None and extent < width:
+            raise NotVectorizable("it is too short")
+        group = vectors_per_iteration(extent, width, heavy, len(reductions))
         rest = [a for a in body.accesses if not _is_part_of(a, reductions)]
         lanes = width * group if extent is None else min(extent, width * group)
         if carried_dependence(loop.loop_var, body._replace(accesses=rest), lanes) is not None:

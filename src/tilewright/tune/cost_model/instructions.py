@@ -15,11 +15,10 @@ from tilewright.tir.stmt import ForKind
 from tilewright.tir.tile_registers import COLUMNS, ROW_BYTES, TILE_SCOPE
 from tilewright.tir.transform.machine import (
     ADD_LATENCY,
-    HEAVY_VECTORS_PER_ITERATION,
     MOST_JAMMED_ROWS,
     RESERVED_REGISTERS,
-    VECTORS_PER_ITERATION,
     Machine,
+    vectors_per_iteration,
 )
 from tilewright.tune.cost_model import processor as cpu
 from tilewright.tune.feature.nest import LinearAccess, Loop, Statement
@@ -114,9 +113,7 @@ def _body(statement: Statement, machine: Machine, reassociates: bool) -> Body:
         lane = outer.pop()
         extent = levels[lane].extent
         heavy = bool(statement.operations.functions)
-        group = HEAVY_VECTORS_PER_ITERATION if heavy else VECTORS_PER_ITERATION
-        while group > 1 and group * lanes > extent:
-            group //= 2
+        group = vectors_per_iteration(extent, lanes, heavy, int(levels[lane].source.reduces))
         trips *= -(-extent // (lanes * group)) / extent
         return Body([*outer, lane], inner, lane, lanes, group, trips)
     return Body(outer, inner, None, 1, 1, trips)
