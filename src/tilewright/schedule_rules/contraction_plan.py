@@ -51,6 +51,9 @@ MANY_USES: Final = 32
 LONG_ROW: Final = 4
 """Minimum number of vectors of a row that is converted on its own."""
 
+UNITS: Final = 2
+"""Number of vectors that are multiplied and added in a cycle."""
+
 FAR: Final = 2048
 """Bytes between accesses that follow each other, from which on they are seldom on one page."""
 
@@ -402,21 +405,33 @@ class Plan:
         return True
 
     def prefers_near_panels(self) -> bool:
-        """Whether panels should stay in the first cache: if the operand comes from memory, block by
-        block, or few rows use panels from far away that are wide or long, or lines that no cache
-        keeps, so many that a panel takes much of the next cache, too."""
+        """Whether panels should stay in the first cache: if the operand comes from memory, and the
+        sums of its blocks seldom go there, or few rows use panels from far away that are wide or
+        long, or lines that no cache keeps, so many that a panel takes much of the next cache, too.
+        """
         is_copied = self.found.is_contiguous(self.columns) and not self.converts_columns()
         has_room = self.machine.first_cache // 4 >= SHORTEST_SUM * LINE_BYTES
         is_long = self.depth * LINE_BYTES >= self.machine.own_cache // 8
         is_seldom = self.uses < FEW_USES and not self.keeps_columns()
         is_far = (self.is_wide() or is_long) and self._is_far_and_seldom()
-        gains = self.is_in_memory() or is_far or (is_long and is_seldom)
+        is_in_memory = self.is_in_memory() and self._sum_bytes_per_cycle() <= FAR_BYTES
+        gains = is_in_memory or is_far or (is_long and is_seldom)
         return is_copied and has_room and gains
 
     def prefers_blocks(self) -> bool:
         """Whether panels should stay in the first cache as they are, block by block of the sum."""
-        steps = block_bytes(self.machine) // (self.width * self.itemsize)
-        return self._is_far_and_seldom() and self._keeps(steps, self.machine.first_cache)
+        keeps = self._keeps(self._near_steps(), self.machine.first_cache)
+        return self._is_far_and_seldom() and keeps
+
+    def _sum_bytes_per_cycle(self) -> float:
+        """How many bytes of sums go to memory and back in a cycle where panels stay in the first
+        cache: those of two vectors, for each of which a step of the sum is a multiply-add."""
+        vector_bytes = self.lanes * self.found.accesses.stores[0].buffer.dtype.itemsize
+        return 2 * UNITS * vector_bytes / max(1, self._near_steps())
+
+    def _near_steps(self) -> int:
+        """How many steps of the sum a panel has that stays in the first cache."""
+        return block_bytes(self.machine) // (self.width * self.itemsize)
 
     def _is_far_and_seldom(self) -> bool:
         """Whether a few tiles of rows use each block of a panel from far away: its steps are on so

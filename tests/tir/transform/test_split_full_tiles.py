@@ -77,6 +77,39 @@ def test_guards_of_whole_vectors_do_not_ask_for_lanes(columns, has_masks):
     assert any("lane" in map(str, variables_of(guard)) for guard in guards) == has_masks
 
 
+def long_tiles_of_vectors(kind):
+    """A copy of 5000 elements in tiles of 45 vectors of 16 lanes."""
+    A, C = decl_buffer((5000,), name="A"), decl_buffer((5000,), name="C")
+    tile, vector, lane = map(int_var, ("tile", "vector", "lane"))
+    place = tile * 720 + vector * 16 + lane
+    nest = loop_nest(
+        [(tile, 7), (vector, 45), (lane, 16)],
+        IfThenElse(place < 5000, BufferStore(C, A[place], (place,))),
+        {"tile": kind, "lane": ForKind.VECTORIZED},
+    )
+    return split(function((A, C), nest))
+
+
+def is_cut(last):
+    """Whether 42 vectors of a tile have no guards, and the others have."""
+    free, guarded = last.seq
+    extents = [int(free.extent), int(guarded.extent)]
+    return extents == [42, 3] and not of_kind(free, IfThenElse) and of_kind(guarded, IfThenElse)
+
+
+def test_a_loop_in_the_last_tile_is_cut_where_its_guards_no_longer_hold():
+    full, *last = long_tiles_of_vectors(ForKind.SERIAL).seq
+    assert int(full.extent) == 6
+    assert not of_kind(full, IfThenElse)
+    assert is_cut(SeqStmt(tuple(last)))
+
+
+def test_the_same_in_a_branch_of_a_parallel_loop():
+    branch = long_tiles_of_vectors(ForKind.PARALLEL).body
+    assert not of_kind(branch.then_case, IfThenElse)
+    assert is_cut(branch.else_case)
+
+
 def test_a_tile_with_memory_of_its_own_that_is_not_full_comes_after_the_loop_as_well():
     A, B, T = (
         decl_buffer((14,), name="A"),

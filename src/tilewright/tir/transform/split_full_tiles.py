@@ -32,9 +32,9 @@ from typing import Final
 from tilewright.ir.arithmetic import logical_and
 from tilewright.ir.convert import as_expr, const
 from tilewright.ir.dtype import BOOL
-from tilewright.ir.expr import GE, GT, LE, LT, Call, Expr, IntImm, Var, is_const_int
+from tilewright.ir.expr import GE, GT, LE, LT, Call, Expr, Var, is_const_int
 from tilewright.ir.op import Op
-from tilewright.ir.rewrite import Rewriter, walk
+from tilewright.ir.rewrite import walk
 from tilewright.ir.structural import structural_equal
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
@@ -49,16 +49,18 @@ from tilewright.tir.transform.analysis.tile_guards import (
     is_reduction,
 )
 from tilewright.tir.transform.building.folding import Iteration
-from tilewright.tir.transform.building.last_tiles import known_iterations, parted
+from tilewright.tir.transform.building.last_tiles import parted
 from tilewright.tir.transform.building.short_guards import shorten_guards
 from tilewright.tir.transform.building.statements import (
     StatementRewriter,
     statement_count,
     statements,
 )
-
-MAX_STATEMENTS = 64
-"""Nests with more statements than this are not doubled."""
+from tilewright.tir.transform.building.unguarded import (
+    MAX_STATEMENTS,
+    unguarded_iterations,
+    without_guards,
+)
 
 _IF_THEN_ELSE = Op.get("tir.if_then_else")
 _OPPOSITES: Final[dict[type, type]] = {LT: GE, LE: GT, GT: LE, GE: LT}
@@ -191,7 +193,7 @@ class _Splitting(StatementRewriter):
         return result
 
     def _in_reduction(self, loop: For) -> Stmt:
-        cut = self._cut(loop)
+        cut = unguarded_iterations(loop) if is_reduction(loop) else None
         if cut is None:
             body = self(loop.body)
             return loop if body is loop.body else loop.replace(body=body)
@@ -205,22 +207,6 @@ class _Splitting(StatementRewriter):
             # A block of a sum has a loop over its steps, which is cut as well.
             return seq(self(first), self(last) if _has_serial_loop(last) else last)
         return seq(self(first), Iteration({})(loop.replace(min=start, extent=left)))
-
-    def _cut(self, loop: For) -> tuple[int, list[Guard]] | None:
-        """How many iterations of a serial reduction loop have no need of which guards."""
-        if loop.kind is not ForKind.SERIAL or not isinstance(loop.extent, IntImm):
-            return None
-        if not is_const_int(loop.min) or not is_reduction(loop):
-            return None
-        if statement_count(loop) > MAX_STATEMENTS:
-            return None
-        count, guards = loop.extent.value, []
-        for guard in guards_in(loop.body):
-            holds = known_iterations(guard.always, loop)
-            if holds is not None:
-                count = min(count, holds)
-                guards.append(guard)
-        return (count, guards) if guards and 0 < count < loop.extent.value else None
 
 
 def _has_serial_loop(nest: Stmt) -> bool:
@@ -272,24 +258,3 @@ def _guards_everything(nest: Stmt, guards: Sequence[Guard]) -> bool:
     while isinstance(nest, For):
         nest = nest.body
     return isinstance(nest, IfThenElse) and parts <= {id(p) for p in conjuncts(nest.condition)}
-
-
-def without_guards(stmt: Stmt, guards: Sequence[Guard]) -> Stmt:
-    """`stmt` in which the given parts of conditions are taken to hold."""
-    return _Without({id(guard.part) for guard in guards})(stmt)
-
-
-class _Without(Rewriter):
-    def __init__(self, parts: set[int]) -> None:
-        self._parts = parts
-
-    def IfThenElse(self, stmt: IfThenElse) -> Stmt:
-        parts = conjuncts(stmt.condition)
-        kept = [part for part in parts if id(part) not in self._parts]
-        if len(kept) == len(parts) or stmt.else_case is not None:
-            return stmt.map_children(self)
-        condition: Expr = const(True, BOOL)
-        for part in kept:
-            condition = logical_and(condition, part)
-        body = self(stmt.then_case)
-        return stmt.replace(condition=condition, then_case=body) if kept else body

@@ -1,4 +1,4 @@
-"""The last iteration of a loop over tiles, after the loop."""
+"""The last iteration of a loop over tiles, after the loop, or in a branch of it."""
 
 from __future__ import annotations
 
@@ -6,20 +6,30 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from tilewright.ir.convert import as_expr, const
-from tilewright.ir.expr import LE, LT, Expr, IntImm, is_const_int
+from tilewright.ir.expr import IntImm, is_const_int
 from tilewright.tir.stmt import Allocate, For, ForKind, IfThenElse, SeqStmt, Stmt, seq
-from tilewright.tir.transform.analysis.affine import difference, split
 from tilewright.tir.transform.building.folding import Iteration
 from tilewright.tir.transform.building.statements import StatementRewriter, statement_count
+from tilewright.tir.transform.building.unguarded import (
+    known_iterations,
+    unguarded_iterations,
+    without_guards,
+)
 
 MOST_STATEMENTS: Final = 32
 """Maximum number of statements of a tile that are copied with it."""
 
+WORTH_CUTTING: Final = 8
+"""Minimum number of iterations without guards in the last tile, to have a loop of their own."""
+
 
 def parted(stmt: Stmt) -> Stmt:
     """A loop over tiles of which only the last one is not full, with that one after the loop: what
-    is known of it decides most of its guards."""
-    if not isinstance(stmt, For) or stmt.kind is not ForKind.SERIAL or stmt.annotations:
+    is known of it decides most of its guards. In a parallel loop it stays, as a branch."""
+    if not isinstance(stmt, For) or stmt.kind not in (ForKind.SERIAL, ForKind.PARALLEL):
+        return stmt
+    is_parallel = stmt.kind is ForKind.PARALLEL
+    if stmt.annotations and not is_parallel:
         return stmt
     if not isinstance(stmt.extent, IntImm) or not is_const_int(stmt.min):
         return stmt
@@ -29,13 +39,15 @@ def parted(stmt: Stmt) -> Stmt:
     asked = [b for b in _branches(stmt.body) if known_iterations(b.condition, stmt) == count]
     if not asked or count == 0:
         return stmt
+    known = Iteration({stmt.loop_var: as_expr(stmt.min + count)})
+    if is_parallel:
+        return stmt.replace(body=_Knowing(asked, known)(stmt.body))
     first = stmt.replace(
         extent=const(count, stmt.extent.dtype), body=_Taking(asked, True)(stmt.body)
     )
     if count == 1:
         first = Iteration({stmt.loop_var: stmt.min})(first.body)
-    last = _Taking(asked, False)(stmt.body)
-    return seq(first, Iteration({stmt.loop_var: as_expr(stmt.min + count)})(last))
+    return seq(first, _cut(known(_Taking(asked, False)(stmt.body))))
 
 
 def _branches(body: Stmt) -> Iterator[IfThenElse]:
@@ -63,17 +75,33 @@ class _Taking(StatementRewriter):
         return stmt.then_case if self._first else stmt.else_case
 
 
-def known_iterations(condition: Expr, loop: For) -> int | None:
-    """For how many first iterations of `loop` the condition, on its variable alone, holds."""
-    if not isinstance(condition, (LT, LE)):
-        return None
-    form = difference(condition.a, condition.b)
-    parts = split(form, loop.loop_var)
-    if parts is None or not parts[0].is_constant() or not parts[1].is_constant():
-        return None
-    step, start = parts[0].constant, parts[1].constant
-    if step <= 0:
-        return None
-    room = -start - (1 if isinstance(condition, LT) else 0)
-    assert isinstance(loop.min, IntImm)
-    return max(room // step + 1 - loop.min.value, 0)
+class _Knowing(StatementRewriter):
+    """The other case of some branches, of which it is known in which iteration it runs."""
+
+    def __init__(self, branches: Iterable[IfThenElse], known: Iteration) -> None:
+        self._branches = {id(branch) for branch in branches}
+        self._known = known
+
+    def IfThenElse(self, stmt: IfThenElse) -> Stmt:
+        if id(stmt) not in self._branches:
+            return stmt
+        assert stmt.else_case is not None
+        return stmt.replace(else_case=_cut(self._known(stmt.else_case)))
+
+
+def _cut(tile: Stmt) -> Stmt:
+    """The last tile with its loops cut in two: iterations that need no guards, and the rest."""
+    return _Cutting()(tile)
+
+
+class _Cutting(StatementRewriter):
+    def For(self, loop: For) -> Stmt:
+        cut = unguarded_iterations(loop)
+        if cut is None or cut[0] < WORTH_CUTTING:
+            return loop.map_children(self)
+        count, guards = cut
+        free = loop.replace(
+            extent=const(count, loop.extent.dtype), body=without_guards(loop.body, guards)
+        )
+        start, left = as_expr(loop.min + count), as_expr(loop.extent - count)
+        return seq(free, Iteration({})(loop.replace(min=start, extent=left)))

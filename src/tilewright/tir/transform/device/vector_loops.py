@@ -34,8 +34,8 @@ from tilewright.tir.transform.building.accumulators import lane_reductions
 from tilewright.tir.transform.building.folding import Iteration
 from tilewright.tir.transform.building.lanes import NotVectorizable
 from tilewright.tir.transform.building.statements import StatementRewriter
+from tilewright.tir.transform.building.unguarded import without_guards
 from tilewright.tir.transform.device.vector_accesses import accesses_vectors, is_multiple
-from tilewright.tir.transform.split_full_tiles import without_guards
 from tilewright.tir.transform.vectorize import as_lanes, flattened
 
 VECTOR_BITS: Final = 128
