@@ -22,7 +22,7 @@ from tilewright.tir.transform.lower_math import contract_fma, lower_math
 
 
 class Use(NamedTuple):
-    """What an operation on a vector of 256 bits needs.
+    """What an operation on a vector needs, of 256 bits or, with AVX-512, of 512.
 
     Attributes:
         ports: those that can execute it, each by a character.
@@ -41,6 +41,14 @@ ZEN_3: Final = {
 """Ports 0 to 3; d is the divider, a and b load, s stores. Loops of one and of two kinds of
 operations agree with it for multiplications, additions, maxima, blends and divisions; shifts,
 loads and stores are as published."""
+ZEN_5: Final = {
+    "multiply": Use("01"), "add": Use("23"), "compare": Use("0123", 2.0), "blend": Use("0123"),
+    "logic": Use("0123"), "integer": Use("0123"), "shift": Use("23"), "divide": Use("d", 2.5),
+    "scale": Use("23", 2.0), "load": Use("ab"), "store": Use("s"),
+}  # fmt: skip
+"""Vectors of 512 bits. Loops of one and of two kinds of operations agree with it, but that
+multiply-adds beside other operations run at three in a cycle, as if eight registers could be read
+at once; two comparisons and extrema in a cycle are all, and no two ports."""
 SKYLAKE: Final = {
     "multiply": Use("01"), "add": Use("01"), "compare": Use("01"), "blend": Use("015", 2.0),
     "logic": Use("015"), "integer": Use("015"), "shift": Use("01"), "divide": Use("d", 5.0),
@@ -48,13 +56,15 @@ SKYLAKE: Final = {
 }  # fmt: skip
 """Ports as tables of instructions say; not measured."""
 
-PORTS: Final[Mapping[str, Mapping[str, Use]]] = {"znver3": ZEN_3, "skylake": SKYLAKE}
+PORTS: Final[Mapping[str, Mapping[str, Use]]] = {
+    "znver3": ZEN_3, "znver5": ZEN_5, "skylake": SKYLAKE,
+}  # fmt: skip
 """By the name of the processor; others have no such bound."""
 
 KINDS: Final[Mapping[str, str]] = {
     "tir.fma": "multiply", "tir.sqrt": "divide", "tir.fabs": "logic", "tir.shift_left": "shift",
     "tir.shift_right": "shift", "tir.bitwise_and": "logic", "tir.bitwise_or": "logic",
-    "tir.bitwise_xor": "logic",
+    "tir.bitwise_xor": "logic", "tir.ldexp": "scale",
 }  # fmt: skip
 """The kind of operation by the operator of a call; others count as nothing."""
 
@@ -72,7 +82,7 @@ def equivalent_operations(func: PrimFunc, target: Target) -> float:
     ports = PORTS.get(target.cpu)
     if ports is None or not _calls_functions(func):
         return 0.0
-    vectors = sum(cycles(counts, ports) for counts in counted(func))
+    vectors = sum(cycles(counts, ports) for counts in counted(func, target))
     return 2 * len(ports["multiply"].ports) * vectors
 
 
@@ -103,9 +113,10 @@ def _calls_functions(func: PrimFunc) -> bool:
     )
 
 
-def counted(func: PrimFunc) -> Iterator[Counter[str]]:
+def counted(func: PrimFunc, target: Target) -> Iterator[Counter[str]]:
     """The operations on elements of each block, by kind."""
-    for block in _blocks(contract_fma(lower_math(func))):
+    scales_natively = target.machine.scales_natively
+    for block in _blocks(contract_fma(lower_math(func, scales_natively=scales_natively))):
         extents = [item.dom.extent for item in block.iter_vars if item.dom is not None]
         count = math.prod(extent.value for extent in extents if isinstance(extent, IntImm))
         kinds = Counter(_kinds(block))
