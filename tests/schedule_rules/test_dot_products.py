@@ -161,6 +161,21 @@ def test_few_rows_take_dot_products(processor):
     assert "T.dp4a" in tvm.default_schedule(func, PROCESSORS[processor][0]).mod.script()
 
 
+@pytest.mark.parametrize(("m", "n"), [(5, 512), (8, 700), (17, 1003)])
+@pytest.mark.parametrize("dtype", ["int8", "bfloat16"])
+def test_few_rows_are_packed_instead_of_a_matrix_of_groups(m, n, dtype):
+    """Groups of steps that are side by side are copied one by one, which takes its time."""
+    target, rng, k = Target(PROCESSORS["znver4"][0]), np.random.default_rng(m), 70
+    mod = tvm.default_schedule(product(m, n, k, dtype, dtype, transposed=True), target).mod
+    x, y = numbers(rng, (m, k), dtype), numbers(rng, (n, k), dtype)
+    want = x.astype("float64") @ y.T.astype("float64")
+    if sums(dtype) == "int32":
+        want = want.astype("int32")
+    assert_close(run(mod, [x, y], (m, n), target), want)
+    # The results are collected, and transposed.
+    assert re.search(r"C\w*_global = T.alloc_buffer", mod["main"].script())
+
+
 @pytest.mark.parametrize(
     ("name", "dtype"),
     [("haswell", "uint8"), ("znver4", "uint8"), ("znver4", "bfloat16"), ("dotprod", "int8"),

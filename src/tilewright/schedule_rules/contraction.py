@@ -158,7 +158,8 @@ def _dot_product_plans(
 ) -> list[Plan]:
     """Ways by instructions that add several products at once, if the machine has them.
 
-    The operand with columns is packed, groups of steps side by side.
+    The operand with columns is packed, groups of steps side by side. Where the rows of the result
+    are its columns, they need not fill a vector: without, each product takes a lane of the sums.
     """
     plans = []
     for form, transposed in ((found, False), (found.transposed(), True)):
@@ -174,7 +175,9 @@ def _dot_product_plans(
                 continue
             free = form.moving[0].buffer.data in constants
             is_worth_packing = free or plan.uses >= plan.enough_uses
-            if plan.may_pack(free) and is_worth_packing and plan.width_of_all >= plan.lanes:
+            may_be_few = transposed and not plan.in_tiles
+            least = plan.lanes // (dot.size + 1) if may_be_few else plan.lanes
+            if plan.may_pack(free) and is_worth_packing and plan.width_of_all >= least:
                 plans.append(plan)
     return _in_order(plans, constants)
 
@@ -190,7 +193,19 @@ def _in_order(plans: Sequence[Plan], constants: frozenset[Var]) -> list[Plan]:
         and CLEARLY * in_tiles[0].cycles(constants) > others[0].cycles(constants)
     ):
         return [*others, *in_tiles]
-    return [*in_tiles, *others]
+    return [*in_tiles, *_with_fewer_copies(others, constants)]
+
+
+def _with_fewer_copies(plans: list[Plan], constants: frozenset[Var]) -> list[Plan]:
+    """The plans, but the best one of few rows that are packed instead of a large matrix comes
+    first, where groups of that are copied one by one and this takes longer."""
+    first = plans[0] if plans else None
+    if first is None or first.transposed or first.multiplies_matrices or not first.has_groups():
+        return plans
+    other = next((p for p in plans if p.transposed and not p.multiplies_matrices), None)
+    if other is None or other.cycles(constants) >= first.cycles(constants):
+        return plans
+    return [other, *(plan for plan in plans if plan is not other)]
 
 
 def _has_matrices_of_rows(plan: Plan) -> bool:

@@ -91,6 +91,9 @@ GROUPING: Final = 0.5
 STAGING: Final = 1.0
 """Cycles in which a result is copied that was collected elsewhere."""
 
+TRANSPOSING: Final = 4.0
+"""The same of dot products in vectors, where columns become rows."""
+
 
 class Plan:
     """The tiles of a contraction.
@@ -181,6 +184,10 @@ class Plan:
         """For how many rows, so that packing what exceeds the cache pays."""
         are_bytes = self.dot is not None and self.found.moving[0].buffer.dtype.itemsize == 1
         return FEW_BYTE_USES if are_bytes else ENOUGH_REUSE
+
+    def has_groups(self) -> bool:
+        """Whether groups of steps are side by side in memory, so that each is copied on its own."""
+        return self.dot is not None and self.found.moving[0].stride(self.dot.step) == 1
 
     def _depth_in_groups(self, dot: DotProduct) -> int:
         if not dot.kind.in_tiles:
@@ -314,7 +321,9 @@ class Plan:
             packing = PACKING_LINES if self.in_tiles else PACKING
             total += packing * panels * self.depth * groups * self.width_of_all
         if self.stages_results:
-            total += STAGING * accesses.count(accesses.spatial)
+            in_vectors = self.dot is not None and not self.in_tiles
+            staging = TRANSPOSING if self.transposed and in_vectors else STAGING
+            total += staging * accesses.count(accesses.spatial)
         return total
 
     def _cycles_in_tiles(self, steps: int, products: int, constants: frozenset[Var]) -> float:

@@ -40,8 +40,10 @@ def tile_contraction(plan: Plan, epilogue: Sequence[BlockRV], sch: Schedule, nes
     if plan.in_tiles:
         tile = RegisterTile(1, 1, plan.lanes)
     else:
+        # Dot products have whole vectors of columns, the last ones filled up with zeros.
+        columns = plan.width_of_all if plan.dot is None else max(plan.width_of_all, plan.lanes)
         tile = choose_tile(
-            sch, plan.tile, plan.rows, plan.width_of_all, plan.lanes, plan.machine,
+            sch, plan.tile, plan.rows, columns, plan.lanes, plan.machine,
             plan.other_registers,
         )  # fmt: skip
     _Steps(plan, sch, nest, tile).apply(epilogue)
