@@ -176,6 +176,21 @@ def test_few_rows_are_packed_instead_of_a_matrix_of_groups(m, n, dtype):
     assert re.search(r"C\w*_global = T.alloc_buffer", mod["main"].script())
 
 
+@pytest.mark.parametrize("n", [48, 50])
+@pytest.mark.parametrize("dtype", ["int8", "bfloat16"])
+def test_groups_that_are_side_by_side_are_copied_in_squares(dtype, n):
+    target, rng, m, k = Target(PROCESSORS["znver4"][0]), np.random.default_rng(n), 200, 64
+    mod = tvm.default_schedule(product(m, n, k, dtype, dtype, transposed=True), target).mod
+    x, y = numbers(rng, (m, k), dtype), numbers(rng, (n, k), dtype)
+    want = x.astype("float64") @ y.T.astype("float64")
+    if sums(dtype) == "int32":
+        want = want.astype("int32")
+    assert_close(run(mod, [x, y], (m, n), target), want)
+    code = tvm.build(mod, target=target).get_source("asm")
+    # No element is put into its vector on its own.
+    assert not re.search("vp(insr|extr)[bw]", code)
+
+
 @pytest.mark.parametrize(
     ("name", "dtype"),
     [("haswell", "uint8"), ("znver4", "uint8"), ("znver4", "bfloat16"), ("dotprod", "int8"),

@@ -16,6 +16,7 @@ from tilewright.schedule_rules.tiles import (
     Tile,
     arrival,
     block_bytes,
+    fills_squares,
     register_tile,
     tile_cost,
 )
@@ -78,6 +79,9 @@ FAR_BYTES: Final = 2.0
 
 PACKING: Final = 2.0
 """Cycles in which an element is copied into a panel."""
+
+SQUARES: Final = 0.3
+"""Cycles in which an element of a group is copied, as part of squares that are transposed."""
 
 PACKING_LINES: Final = 1.0
 """Cycles in which a column of a group of steps is copied into a panel, as part of whole lines."""
@@ -317,14 +321,22 @@ class Plan:
         total += self._waiting(total)
         if self.packed and found.moving[0].buffer.data not in constants:
             panels = accesses.count(var for var in around if found.moving[0].mentions(var))
-            groups = 1 if self.dot is None else self.dot.size // self.dot.neighbors
-            packing = PACKING_LINES if self.in_tiles else PACKING
-            total += packing * panels * self.depth * groups * self.width_of_all
+            total += self._packing() * panels * self.depth * self.width_of_all
         if self.stages_results:
             in_vectors = self.dot is not None and not self.in_tiles
             staging = TRANSPOSING if self.transposed and in_vectors else STAGING
             total += staging * accesses.count(accesses.spatial)
         return total
+
+    def _packing(self) -> float:
+        """Cycles in which an element of the operand with columns, or a group of them, is copied."""
+        if self.dot is None:
+            return PACKING
+        if self.in_tiles:
+            return PACKING_LINES * (self.dot.size // self.dot.neighbors)
+        size, dtype = self.dot.size, self.found.moving[0].buffer.dtype
+        squares = fills_squares(self.depth * size, self.width_of_all, size, self.lanes, dtype)
+        return SQUARES * size if self.has_groups() and squares else PACKING
 
     def _cycles_in_tiles(self, steps: int, products: int, constants: frozenset[Var]) -> float:
         """Cycles of blocks in tile registers, and of copying the operand with rows if the steps of

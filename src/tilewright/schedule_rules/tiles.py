@@ -6,9 +6,11 @@ import math
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from tilewright.ir.dtype import DType
 from tilewright.ir.rewrite import count_nodes
 from tilewright.schedule_rules.accesses import accesses_of
 from tilewright.schedule_rules.decisions import at_least, at_most, choose
+from tilewright.schedule_rules.inline import is_conditional
 from tilewright.schedule_rules.nest import (
     block_of,
     extent_of,
@@ -20,6 +22,7 @@ from tilewright.schedule_rules.nest import (
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
 from tilewright.tir.transform.insert_prefetches import SOFTWARE_PREFETCH
 from tilewright.tir.transform.machine import ADD_LATENCY, LINE_BYTES, RESERVED_REGISTERS, Machine
+from tilewright.tir.transform.transpose_gathers import LEAST_BITS
 
 STREAM: Final = 1.6
 """Cycles in which a vector arrives from the cache that holds the operand."""
@@ -49,6 +52,9 @@ what 12 do."""
 
 ENOUGH_COST: Final = 1.4
 """Maximum estimated time of a tile, as a multiple of that of the best one."""
+
+PAIR: Final = 2
+"""Steps of a group in vectors of which parts may be missing in a square."""
 
 MOST_TILE_NODES: Final = 2048
 """Maximum number of nodes of what is written one after the other for the results of a tile."""
@@ -287,6 +293,24 @@ def copy_squares(
     return True
 
 
+def fills_squares(
+    steps: int | None, columns: int | None, size: int, lanes: int, dtype: DType
+) -> bool:
+    """Whether groups of neighbours are copied in squares that are transposed in registers.
+
+    Args:
+        steps: how many steps of the sum there are altogether.
+        columns: how many columns.
+        size: number of steps of a group.
+        lanes: the side of a square.
+        dtype: of the operand.
+    """
+    if steps is None or steps % lanes or lanes * dtype.bits < LEAST_BITS:
+        return False
+    # Vectors of parts of squares take many instructions for each byte.
+    return size == PAIR or (columns is not None and columns % lanes == 0)
+
+
 def copy_groups(
     sch: Schedule,
     block: BlockRV,
@@ -297,7 +321,8 @@ def copy_groups(
     size: int,
     ahead: int = 0,
 ) -> None:
-    """Put the steps of groups side by side for each column.
+    """Put the steps of groups side by side for each column, in squares that are transposed in
+    registers where the steps are neighbours and fill them.
 
     Args:
         block: a block that copies.
@@ -318,7 +343,16 @@ def copy_groups(
     vectors, lane = sch.split(loops[along], [None, tile.lanes])
     panel, vector = sch.split(vectors, [None, tile.vectors])
     group, part = sch.split(loops[step], [None, size])
-    if load.stride(step) == 1:
+    # Where columns are filled up with zeros, the copy has more of them than there are.
+    columns = None if is_conditional(accesses.block.body) else accesses.extents[along]
+    extents = accesses.extents[step], columns
+    if load.stride(step) == 1 and fills_squares(*extents, size, tile.lanes, load.buffer.dtype):
+        square, group = sch.split(group, [None, tile.lanes // size])
+        sch.reorder(panel, *others, square, vector, group, part, lane)
+        for loop in (group, part):
+            sch.unroll(loop)
+        sch.vectorize(lane)
+    elif load.stride(step) == 1:
         sch.reorder(panel, *others, group, vector, lane, part)
         sch.vectorize(part)
     else:

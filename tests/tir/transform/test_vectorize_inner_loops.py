@@ -106,7 +106,7 @@ def test_one_gather_is_accepted_for_something_expensive():
     assert widths(inner(16, lambda i, A, B: BufferStore(B, exp(A[i * 2]), (i,)))) == [16]
 
 
-@pytest.mark.parametrize("extent, lanes", [(1024, 128), (192, 64)])
+@pytest.mark.parametrize(("extent", "lanes"), [(1024, 128), (192, 64)])
 def test_reductions_that_may_be_regrouped_use_accumulators(extent, lanes):
     def total(i, A, S):
         return BufferStore(S, S[0] + A[i], (const(0),))
