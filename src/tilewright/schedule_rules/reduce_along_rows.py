@@ -38,6 +38,9 @@ SHORT_ROW: Final = 4
 LONG_ROW: Final = 64
 """Vectors of a row from which on it may pay to ask for what comes later in it."""
 
+LONG_USED_ROW: Final = 16
+"""The same where several other rows are multiplied by it."""
+
 MUCH: Final = 1 << 18
 """Elements for each core from which on it pays to share a row."""
 
@@ -91,7 +94,8 @@ def _is_far(nest: Nest, inner: Var, machine: Machine) -> bool:
     if largest is None or nest.outer != 0 or not nest.own or accesses.extents[inner] is None:
         return False
     lanes = machine.lanes(accesses.stores[0].buffer.dtype)
-    is_long = accesses.extent(inner) >= LONG_ROW * lanes
+    least = LONG_USED_ROW if nest.repeated(nest.own[-1]) else LONG_ROW
+    is_long = accesses.extent(inner) >= least * lanes
     is_large = nest.size(largest) > machine.own_cache
     return is_long and is_large and largest.mentions(nest.own[-1])
 
