@@ -254,3 +254,12 @@ def test_a_process_may_use_tile_registers_if_the_processor_has_them():
     asked = cpu.may_use_tiles()
     if platform.system() == "Linux" and not llvmlite.binding.get_host_cpu_features()["amx-tile"]:
         assert not asked
+
+
+def test_native_is_the_processor_of_this_machine():
+    assert Target("llvm -mcpu=native -num-cores=2") == Target("llvm -num-cores=2")
+    here = Target(f"llvm -mtriple={cpu.host().triple} -mcpu=native")
+    assert here.cpu == cpu.host().cpu
+    other = "riscv64-linux-gnu" if here.architecture != "riscv64" else "x86_64-linux-gnu"
+    with pytest.raises(TargetError, match="-mcpu=native is the processor of this machine"):
+        Target(f"llvm -mtriple={other} -mcpu=native")

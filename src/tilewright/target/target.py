@@ -6,7 +6,7 @@ import functools
 import json
 import shlex
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from tilewright.error import TargetError
 from tilewright.ir.recursion import ScopeStack
@@ -24,6 +24,9 @@ from tilewright.target.kinds import KINDS, TAGS, TargetKind, convert_attribute, 
 
 if TYPE_CHECKING:
     from tilewright.tir.transform.machine import Machine
+
+NATIVE: Final = "native"
+"""What compilers call the processor of this machine."""
 
 _scopes: ScopeStack[Target] = ScopeStack()
 
@@ -58,6 +61,20 @@ class Target:
             name: convert_attribute(self.kind, name, value) for name, value in config.items()
         }
         self._check_numbers()
+        if self.mcpu == NATIVE:
+            self._take_this_processor()
+
+    def _take_this_processor(self) -> None:
+        """Put a name, or nothing, in place of `NATIVE`."""
+        if "mtriple" not in self.attrs:
+            del self.attrs["mcpu"]
+        elif self.is_host:
+            self.attrs["mcpu"] = host().cpu
+        else:
+            raise TargetError(
+                f"target {self.kind.name}: -mcpu={NATIVE} is the processor of this machine, "
+                f"which is none of the architecture {self.architecture}"
+            )
 
     def _check_numbers(self) -> None:
         for name in ("num-cores", "vector-width"):
