@@ -16,7 +16,7 @@ from typing import Final
 from benchmarks.harness import cpu
 from tilewright.runtime.peaks import MEMORY_BYTES, arithmetic, multiply_add, spans_of
 
-ITERATIONS: Final = 5000
+ITERATIONS: Final = 20000
 """Some tens of microseconds."""
 VARIABLE: Final = "TILEWRIGHT_BENCH_LEAST_PROBE"
 """The environment variable with the least time of a probe that is known, in seconds."""

@@ -161,17 +161,23 @@ def test_few_rows_take_dot_products(processor):
     assert "T.dp4a" in tvm.default_schedule(func, PROCESSORS[processor][0]).mod.script()
 
 
+def with_rows_of_weights(m, n, k, dtype):
+    """The default schedule of `x @ w.T` for Zen 4, whose result is right."""
+    target, rng = Target(PROCESSORS["znver4"][0]), np.random.default_rng(n)
+    mod = tvm.default_schedule(product(m, n, k, dtype, dtype, transposed=True), target).mod
+    x, w = numbers(rng, (m, k), dtype), numbers(rng, (n, k), dtype)
+    want = x.astype("float64") @ w.T.astype("float64")
+    if sums(dtype) == "int32":
+        want = want.astype("int32")
+    assert_close(run(mod, [x, w], (m, n), target), want)
+    return mod, target
+
+
 @pytest.mark.parametrize(("m", "n"), [(5, 512), (8, 700), (17, 1003)])
 @pytest.mark.parametrize("dtype", ["int8", "bfloat16"])
 def test_few_rows_are_packed_instead_of_a_matrix_of_groups(m, n, dtype):
     """Groups of steps that are side by side are copied one by one, which takes its time."""
-    target, rng, k = Target(PROCESSORS["znver4"][0]), np.random.default_rng(m), 300
-    mod = tvm.default_schedule(product(m, n, k, dtype, dtype, transposed=True), target).mod
-    x, y = numbers(rng, (m, k), dtype), numbers(rng, (n, k), dtype)
-    want = x.astype("float64") @ y.T.astype("float64")
-    if sums(dtype) == "int32":
-        want = want.astype("int32")
-    assert_close(run(mod, [x, y], (m, n), target), want)
+    mod, _ = with_rows_of_weights(m, n, 300, dtype)
     # The results are collected, and transposed.
     assert re.search(r"C\w*_global = T.alloc_buffer", mod["main"].script())
 
@@ -179,13 +185,7 @@ def test_few_rows_are_packed_instead_of_a_matrix_of_groups(m, n, dtype):
 @pytest.mark.parametrize("n", [48, 50])
 @pytest.mark.parametrize("dtype", ["int8", "bfloat16"])
 def test_groups_that_are_side_by_side_are_copied_in_squares(dtype, n):
-    target, rng, m, k = Target(PROCESSORS["znver4"][0]), np.random.default_rng(n), 200, 64
-    mod = tvm.default_schedule(product(m, n, k, dtype, dtype, transposed=True), target).mod
-    x, y = numbers(rng, (m, k), dtype), numbers(rng, (n, k), dtype)
-    want = x.astype("float64") @ y.T.astype("float64")
-    if sums(dtype) == "int32":
-        want = want.astype("int32")
-    assert_close(run(mod, [x, y], (m, n), target), want)
+    mod, target = with_rows_of_weights(200, n, 64, dtype)
     code = tvm.build(mod, target=target).get_source("asm")
     # No element is put into its vector on its own.
     assert not re.search("vp(insr|extr)[bw]", code)
