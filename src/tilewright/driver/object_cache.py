@@ -30,7 +30,7 @@ from tilewright.target import Target
 DIRECTORY_VARIABLE: Final = "TILEWRIGHT_CACHE_DIR"
 """The environment variable that names the directory; empty for no cache."""
 
-SIZE_LIMIT: Final = 1 << 30
+SIZE_LIMIT: Final = 1 << 32
 """Bytes that the files of a directory may have together; the oldest are removed."""
 
 FILE_LIMIT: Final = SIZE_LIMIT // 2
