@@ -50,6 +50,9 @@ def at_most(value: Any, other: Any) -> Any:
 MOST_VECTORS: Final = 8
 """Maximum number of vectors in an iteration."""
 
+USUAL_VECTORS: Final = 4
+"""Best known number of vectors in an iteration of most loops."""
+
 MANY: Final = 8
 """Iterations from which on it does not matter that the last one is incomplete."""
 
@@ -62,7 +65,7 @@ def lanes_for(extent: int | None, lanes: int) -> int:
 
 
 def vectorized(
-    sch: Schedule, loop: LoopRV, extent: int | None, lanes: int, preferred: int = 4
+    sch: Schedule, loop: LoopRV, extent: int | None, lanes: int, preferred: int = USUAL_VECTORS
 ) -> tuple[LoopRV, LoopRV]:
     """Split a loop into vectors, several in an iteration; how many is left to the search.
 

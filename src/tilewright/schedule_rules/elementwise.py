@@ -23,7 +23,14 @@ from tilewright.schedule_rules.accesses import (
     access_to,
     computed_with,
 )
-from tilewright.schedule_rules.decisions import MOST_VECTORS, choose, lanes_for, vectorized, without
+from tilewright.schedule_rules.decisions import (
+    MOST_VECTORS,
+    USUAL_VECTORS,
+    choose,
+    lanes_for,
+    vectorized,
+    without,
+)
 from tilewright.schedule_rules.far_memory import ask_ahead, may_stream, stream_stores
 from tilewright.schedule_rules.inline import is_long
 from tilewright.schedule_rules.nest import Nest, fused, is_complete, parallelize
@@ -98,14 +105,9 @@ def interleave(sch: Schedule, nest: Nest, *, vector: Var, period: int, machine: 
 
 
 MANY_REGISTERS: Final = 32
-"""Number of vector registers from which on vectors of a long calculation are best written side by
-side in `MANY_CHAINS`: with fewer, they would go to memory and back."""
-
-MANY_CHAINS: Final = 8
-"""Vectors of a long calculation in an iteration: each operation waits for the one before."""
-
-FEW_CHAINS: Final = 4
-"""The same where there are few registers, or the calculation is short."""
+"""Number of vector registers from which on as many vectors as may be of a long calculation, in
+which each operation waits for the one before, are best written side by side: with fewer, they would
+go to memory and back."""
 
 PIECES: Final = 4
 """Pieces of the work for each core from which on they come out even."""
@@ -185,7 +187,7 @@ def _vectors(sch: Schedule, nest: Nest, *, machine: Machine, streams: bool) -> N
         piece, loop = _pieces(sch, loop, extent, rows, machine)
         parallelize(sch, [*others, piece], machine)
     has_chains = machine.vector_registers >= MANY_REGISTERS and is_long(accesses.block)
-    preferred = MANY_CHAINS if has_chains else FEW_CHAINS
+    preferred = MOST_VECTORS if has_chains else USUAL_VECTORS
     outer, _ = vectorized(sch, loop, extent, lanes, preferred)
     if nest.outer == 0 and extent is None:
         parallelize(sch, [*others, outer], machine)

@@ -30,7 +30,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from tilewright.ir.arithmetic import logical_and
-from tilewright.ir.convert import as_expr, const
+from tilewright.ir.convert import const
 from tilewright.ir.dtype import BOOL
 from tilewright.ir.expr import GE, GT, LE, LT, Call, Expr, Var, is_const_int
 from tilewright.ir.op import Op
@@ -58,7 +58,7 @@ from tilewright.tir.transform.building.statements import (
 )
 from tilewright.tir.transform.building.unguarded import (
     MAX_STATEMENTS,
-    unguarded_iterations,
+    cut_in_two,
     without_guards,
 )
 
@@ -193,20 +193,14 @@ class _Splitting(StatementRewriter):
         return result
 
     def _in_reduction(self, loop: For) -> Stmt:
-        cut = unguarded_iterations(loop) if is_reduction(loop) else None
+        cut = cut_in_two(loop) if is_reduction(loop) else None
         if cut is None:
             body = self(loop.body)
             return loop if body is loop.body else loop.replace(body=body)
-        count, guards = cut
-        first = loop.replace(
-            extent=const(count, loop.extent.dtype), body=without_guards(loop.body, guards)
-        )
-        start, left = as_expr(loop.min + count), as_expr(loop.extent - count)
-        if is_const_int(left, 1):
-            last = Iteration({loop.loop_var: start})(loop.body)
-            # A block of a sum has a loop over its steps, which is cut as well.
-            return seq(self(first), self(last) if _has_serial_loop(last) else last)
-        return seq(self(first), Iteration({})(loop.replace(min=start, extent=left)))
+        first, rest = cut
+        # The last block of a sum has a loop over its steps, which is cut as well.
+        is_block = is_const_int(loop.extent - first.extent, 1) and _has_serial_loop(rest)
+        return seq(self(first), self(rest) if is_block else rest)
 
 
 def _has_serial_loop(nest: Stmt) -> bool:

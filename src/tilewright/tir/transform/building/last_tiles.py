@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from tilewright.ir.convert import as_expr, const
@@ -10,11 +10,7 @@ from tilewright.ir.expr import IntImm, is_const_int
 from tilewright.tir.stmt import Allocate, For, ForKind, IfThenElse, SeqStmt, Stmt, seq
 from tilewright.tir.transform.building.folding import Iteration
 from tilewright.tir.transform.building.statements import StatementRewriter, statement_count
-from tilewright.tir.transform.building.unguarded import (
-    known_iterations,
-    unguarded_iterations,
-    without_guards,
-)
+from tilewright.tir.transform.building.unguarded import cut_in_two, known_iterations
 
 MOST_STATEMENTS: Final = 32
 """Maximum number of statements of a tile that are copied with it."""
@@ -39,15 +35,17 @@ def parted(stmt: Stmt) -> Stmt:
     asked = [b for b in _branches(stmt.body) if known_iterations(b.condition, stmt) == count]
     if not asked or count == 0:
         return stmt
-    known = Iteration({stmt.loop_var: as_expr(stmt.min + count)})
+    known, cut = Iteration({stmt.loop_var: as_expr(stmt.min + count)}), _Cutting()
     if is_parallel:
-        return stmt.replace(body=_Knowing(asked, known)(stmt.body))
-    first = stmt.replace(
-        extent=const(count, stmt.extent.dtype), body=_Taking(asked, True)(stmt.body)
-    )
+        knowing = _Choosing(
+            asked, lambda branch, other: branch.replace(else_case=cut(known(other)))
+        )
+        return stmt.replace(body=knowing(stmt.body))
+    full = _Choosing(asked, lambda branch, _: branch.then_case)(stmt.body)
+    first = stmt.replace(extent=const(count, stmt.extent.dtype), body=full)
     if count == 1:
-        first = Iteration({stmt.loop_var: stmt.min})(first.body)
-    return seq(first, _cut(known(_Taking(asked, False)(stmt.body))))
+        first = Iteration({stmt.loop_var: stmt.min})(full)
+    return seq(first, cut(known(_Choosing(asked, lambda _, other: other)(stmt.body))))
 
 
 def _branches(body: Stmt) -> Iterator[IfThenElse]:
@@ -61,47 +59,26 @@ def _branches(body: Stmt) -> Iterator[IfThenElse]:
         yield body
 
 
-class _Taking(StatementRewriter):
-    """The first case of some branches, or the other one."""
+class _Choosing(StatementRewriter):
+    """Something else in place of some branches."""
 
-    def __init__(self, branches: Iterable[IfThenElse], first: bool) -> None:
+    def __init__(
+        self, branches: Iterable[IfThenElse], choose: Callable[[IfThenElse, Stmt], Stmt]
+    ) -> None:
+        """Choose by `choose`, from a branch and its second case."""
         self._branches = {id(branch) for branch in branches}
-        self._first = first
+        self._choose = choose
 
     def IfThenElse(self, stmt: IfThenElse) -> Stmt:
         if id(stmt) not in self._branches:
             return stmt
         assert stmt.else_case is not None
-        return stmt.then_case if self._first else stmt.else_case
-
-
-class _Knowing(StatementRewriter):
-    """The other case of some branches, of which it is known in which iteration it runs."""
-
-    def __init__(self, branches: Iterable[IfThenElse], known: Iteration) -> None:
-        self._branches = {id(branch) for branch in branches}
-        self._known = known
-
-    def IfThenElse(self, stmt: IfThenElse) -> Stmt:
-        if id(stmt) not in self._branches:
-            return stmt
-        assert stmt.else_case is not None
-        return stmt.replace(else_case=_cut(self._known(stmt.else_case)))
-
-
-def _cut(tile: Stmt) -> Stmt:
-    """The last tile with its loops cut in two: iterations that need no guards, and the rest."""
-    return _Cutting()(tile)
+        return self._choose(stmt, stmt.else_case)
 
 
 class _Cutting(StatementRewriter):
+    """The last tile with its loops cut in two: iterations that need no guards, and the rest."""
+
     def For(self, loop: For) -> Stmt:
-        cut = unguarded_iterations(loop)
-        if cut is None or cut[0] < WORTH_CUTTING:
-            return loop.map_children(self)
-        count, guards = cut
-        free = loop.replace(
-            extent=const(count, loop.extent.dtype), body=without_guards(loop.body, guards)
-        )
-        start, left = as_expr(loop.min + count), as_expr(loop.extent - count)
-        return seq(free, Iteration({})(loop.replace(min=start, extent=left)))
+        cut = cut_in_two(loop, WORTH_CUTTING)
+        return loop.map_children(self) if cut is None else seq(*cut)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from tilewright.ir.arithmetic import logical_and
-from tilewright.ir.convert import const
+from tilewright.ir.convert import as_expr, const
 from tilewright.ir.dtype import BOOL
 from tilewright.ir.expr import LE, LT, Expr, IntImm, is_const_int
 from tilewright.ir.rewrite import Rewriter
@@ -14,15 +14,16 @@ from tilewright.tir.stmt import For, ForKind, IfThenElse, Stmt
 from tilewright.tir.transform.analysis.affine import difference, split
 from tilewright.tir.transform.analysis.ranges import conjuncts
 from tilewright.tir.transform.analysis.tile_guards import Guard, guards_in
+from tilewright.tir.transform.building.folding import Iteration
 from tilewright.tir.transform.building.statements import statement_count
 
 MAX_STATEMENTS: Final = 64
 """Nests with more statements than this are not doubled."""
 
 
-def unguarded_iterations(loop: For) -> tuple[int, list[Guard]] | None:
-    """How many first iterations of a serial loop have no need of which guards; None if there are
-    none, or if that is all of them."""
+def cut_in_two(loop: For, least: int = 1) -> tuple[For, Stmt] | None:
+    """The first iterations of a serial loop, which have no need of some guards, and the others, as
+    a loop unless there is one; None if these are all, or the first ones are fewer than `least`."""
     if loop.kind is not ForKind.SERIAL or not isinstance(loop.extent, IntImm):
         return None
     if not is_const_int(loop.min) or statement_count(loop) > MAX_STATEMENTS:
@@ -33,7 +34,15 @@ def unguarded_iterations(loop: For) -> tuple[int, list[Guard]] | None:
         if holds is not None:
             count = min(count, holds)
             guards.append(guard)
-    return (count, guards) if guards and 0 < count < loop.extent.value else None
+    if not guards or not least <= count < loop.extent.value:
+        return None
+    free = loop.replace(
+        extent=const(count, loop.extent.dtype), body=without_guards(loop.body, guards)
+    )
+    start, left = as_expr(loop.min + count), as_expr(loop.extent - count)
+    if is_const_int(left, 1):
+        return free, Iteration({loop.loop_var: start})(loop.body)
+    return free, Iteration({})(loop.replace(min=start, extent=left))
 
 
 def known_iterations(condition: Expr, loop: For) -> int | None:
