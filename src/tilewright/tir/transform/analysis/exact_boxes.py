@@ -194,7 +194,7 @@ def _fused_sides(
     indices: Sequence[Expr], loops: Sequence[Loop], analyzer: Analyzer
 ) -> list[Side] | None:
     """The indices are digits of fused loops, all of them."""
-    found = detect_iter_map(indices, _domains(loops), require_bijective=True, analyzer=analyzer)
+    found = detect_iter_map(indices, domains_of(loops), require_bijective=True, analyzer=analyzer)
     return _sides_of(found)
 
 
@@ -206,15 +206,15 @@ def _cut_short(
 ) -> Box | None:
     """The indices are digits of one loop that was split, and may be cut short by a condition."""
     predicate = functools.reduce(And, conditions) if conditions else const(True)
-    fused = as_fused_loops(indices, _domains(loops), predicate)
+    fused = as_fused_loops(indices, domains_of(loops), predicate)
     if fused is None:
         return None
     sides = _sides_of(detect_iter_map(*fused, require_bijective=True, analyzer=analyzer))
     return None if sides is None else tuple(sides)
 
 
-def _domains(loops: Sequence[Loop]) -> dict[Var, Range]:
-    """The domains of loops of which the outermost is the last; here it is the first."""
+def domains_of(loops: Sequence[Loop]) -> dict[Var, Range]:
+    """The domains of loops of which the outermost is the last; in the result it is the first."""
     return {loop.var: Range.from_min_extent(loop.minimum, loop.extent) for loop in reversed(loops)}
 
 

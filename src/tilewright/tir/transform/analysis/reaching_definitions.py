@@ -21,6 +21,7 @@ from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.stmt import BufferStore, LetStmt, Stmt, While
 from tilewright.tir.substitute import substitute, variables_of
 from tilewright.tir.transform.analysis.exact_boxes import Box, exact_box, join_boxes, scalar_indices
+from tilewright.tir.transform.analysis.parts_of_boxes import PartOfBox, part_of_box
 from tilewright.tir.transform.analysis.symbolic_min_max import at_most
 from tilewright.tir.transform.building.scoped_visitor import Loop, ScopedVisitor, is_fixed, negation
 
@@ -72,7 +73,7 @@ class _Definitions(ScopedVisitor):
         ScopedVisitor.__init__(self, analyzer)
         self._buffer = buffer
         self._written: list[_Written] = []
-        self._boxes: dict[tuple[_Written, tuple[Expr, ...]], Box | None] = {}
+        self._boxes: dict[tuple[_Written, tuple[Expr, ...]], Box | PartOfBox | None] = {}
         """Of what is written, by that and what holds where it is asked for."""
 
     # --- writes -----------------------------------------------------------------------------
@@ -194,21 +195,35 @@ class _Definitions(ScopedVisitor):
             if (written, known) not in self._boxes:
                 self._boxes[written, known] = self._box(written)
             box = self._boxes[written, known]
-            if box is not None and self._contains(box, values):
+            if box is None:
+                continue
+            if isinstance(box, PartOfBox):
+                if self._is_in_part(box, values):
+                    return True
+            elif self._contains(box, values):
                 return True
-            if box is not None:
+            else:
                 boxes.append(box)
         joined = join_boxes(boxes[:MOST_JOINED], self.analyzer)
         return any(self._contains(box, values) for box in joined)
 
-    def _box(self, written: _Written) -> Box | None:
-        """What is written, if that is a box that is written for certain."""
+    def _box(self, written: _Written) -> Box | PartOfBox | None:
+        """What is written, if that is a box, or a part of one, that is written for certain."""
         running = [loop.var for loop in written.loops]
         inner = [c for c in written.conditions if mentions(c, running)]
         outer = [c for c in written.conditions if not mentions(c, running)]
         if not all(map(self.analyzer.can_prove, outer)):
             return None
-        return exact_box(written.indices, written.loops, inner, self.analyzer)
+        box = exact_box(written.indices, written.loops, inner, self.analyzer)
+        if box is None and inner:
+            return part_of_box(written.indices, written.loops, inner, self.analyzer)
+        return box
+
+    def _is_in_part(self, part: PartOfBox, values: list[tuple[Expr, Expr]]) -> bool:
+        indices = [least for least, greatest in values if least is greatest]
+        if len(indices) < len(values) or not self._contains(part.box, values):
+            return False
+        return all(map(self.analyzer.can_prove, part.conditions_for(indices)))
 
     def _contains(self, box: Box, values: list[tuple[Expr, Expr]]) -> bool:
         return all(
