@@ -116,6 +116,8 @@ def reads_matrix_once(best: Plan, found: Contraction, constants: frozenset[Var])
     """
     if best.dot is not None or best.outer or len(found.moving) != 1 or found.has_windows():
         return False
+    if best.reads_blocks:
+        return False
     accesses, machine, matrix = found.accesses, best.machine, found.moving[0]
     unknown, lanes = found.few_rows or MANY_ROWS, machine.lanes(accesses.stores[0].buffer.dtype)
     rows = [var for var in accesses.spatial if not matrix.mentions(var)]
@@ -247,9 +249,10 @@ def _plans_along_columns(plain: Plan, constants: frozenset[Var]) -> list[Plan]:
         ):
             near = not free and plain.prefers_near_panels()
             forms.append(Plan(found, single, machine, outer, packed=True, near_panels=near))
-    if not free and len(merged) == 1 and plain.prefers_blocks():
+    if not free and len(merged) == 1 and plain.may_prefer_blocks():
         blocks = Plan(found, single, machine, outer, packed=False, near_panels=True)
-        return [blocks, *forms, plain]
+        if blocks.keeps_blocks():
+            return [blocks, *forms, plain]
     return [*forms, plain]
 
 

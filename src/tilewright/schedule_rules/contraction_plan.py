@@ -10,13 +10,14 @@ from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Var
 from tilewright.schedule_rules.accesses import StridedAccess
 from tilewright.schedule_rules.dot_products import DotProduct, Kind, block_step_cycles, far_rows
-from tilewright.schedule_rules.operands import MANY_ROWS, Contraction
+from tilewright.schedule_rules.operands import MANY_ROWS, MOST_FEW_ROWS, Contraction
 from tilewright.schedule_rules.tiles import (
     STREAM,
     Tile,
     arrival,
     block_bytes,
     fills_squares,
+    is_wide,
     register_tile,
     tile_cost,
 )
@@ -36,8 +37,8 @@ back for each block."""
 SOME_USES: Final = 80
 """The same where the columns of a tile come from memory or the shared cache, line by line."""
 
-WIDE: Final = 3
-"""Number of lines of a wide row of a panel, which are on one page."""
+BLOCK_USES: Final = 128
+"""The same where nothing is copied."""
 
 FEW_BYTE_USES: Final = 3
 """How often, so that packing bytes for dot products pays: without, each product takes a lane of the
@@ -62,10 +63,13 @@ ENOUGH_FILLED: Final = 0.75
 """The part of the lanes that should be used."""
 
 WAYS: Final = 8
-"""Number of lines that a set of a cache holds."""
+"""Minimum number of lines that a set of a cache holds; the number of sets is a power of two."""
 
 SHORTEST_SUM: Final = 128
 """Minimum number of steps of a block of a sum."""
+
+SHORTEST_BLOCK: Final = 16
+"""The same of columns that are not copied."""
 
 STEPS: Final = (1, 2, 4)
 """How many steps of a long sum may be unrolled. The more, the fewer instructions are about the loop
@@ -110,7 +114,7 @@ class Plan:
         packed: whether the operand with columns is copied into panels first.
         transposed: whether the columns are not neighbours in the result.
         near_panels: whether panels are so short that they stay in the first cache; see
-            `prefers_near_panels`, and where nothing is packed `prefers_blocks`.
+            `prefers_near_panels`, and where nothing is packed `keeps_blocks`.
         packs_rows: whether the operand with rows is copied first, those of a tile side by side.
         dot: how it is computed by dot products; a step then stands for a group of steps, and a
             row for the rows that an instruction multiplies at once.
@@ -241,7 +245,7 @@ class Plan:
         it is used for all rows; None if whole panels do, or no block would be used again."""
         reduction = self.found.accesses.reduction
         is_copy = self.packed or self.near_panels or self.is_narrow()
-        if not is_copy or self.reuse <= self.tile.rows:
+        if not is_copy or (self.reuse <= self.tile.rows and not self.reads_blocks):
             return None
         if self.in_tiles:  # of one block at a time, until its sums are whole
             return None
@@ -254,10 +258,23 @@ class Plan:
         fitting = max(1, machine.first_cache // 2 // (self.tile.rows * self.itemsize * step))
         if self.near_panels:
             fitting = max(1, min(fitting, limit // (self.width * self.itemsize * step)))
+        if self.reads_blocks:
+            return self._length_as_it_is(extent, fitting)
         lengths = range(fitting, fitting // 2, -1)
         # Best are lengths of which no step is left over where several are unrolled.
         whole = (n for n in sorted(lengths, key=lambda n: n % STEPS[-1] != 0) if extent % n == 0)
         return next(whole, -(-extent // -(-extent // fitting)))
+
+    def _length_as_it_is(self, extent: int, fitting: int) -> int:
+        """How many of the steps of a sum a block has of which nothing is copied: the last block may
+        be shorter."""
+        lengths = range(fitting - fitting % STEPS[-1], fitting // 2 - 1, -STEPS[-1])
+        kept = (n for n in lengths if n and self._keeps(n, self.machine.first_cache))
+        # Lines that were asked for ahead are to be there when they are used.
+        otherwise = fitting if self.tile.rows < self.reuse else fitting // 2
+        fitting = max(1, next(kept, otherwise - otherwise % STEPS[-1]))
+        length = -(-extent // -(-extent // fitting))
+        return min(fitting, -(-length // STEPS[-1]) * STEPS[-1])
 
     def steps_of(self, var: Var) -> int | None:
         """How many steps an iterator of the sum counts; None if that is symbolic."""
@@ -417,11 +434,12 @@ class Plan:
             if None in strides or depth * self.width * self.itemsize > cache // 2:
                 return False
             distance = max((abs(stride or 0) for stride in strides), default=0) * self.itemsize
-            sets = cache // (WAYS * LINE_BYTES)
+            sets = 1 << max(1, cache // (WAYS * LINE_BYTES)).bit_length() - 1
+            ways = cache // (sets * LINE_BYTES)
             if distance % LINE_BYTES == 0 and distance >= LINE_BYTES:
                 common = math.gcd(sets, distance // LINE_BYTES)
                 sets = sets // common * min(common, width)
-            if depth * width > WAYS * sets:
+            if depth * width > ways * sets:
                 return False
         return True
 
@@ -434,15 +452,30 @@ class Plan:
         has_room = self.machine.first_cache // 4 >= SHORTEST_SUM * LINE_BYTES
         is_long = self.depth * LINE_BYTES >= self.machine.own_cache // 8
         is_seldom = self.uses < FEW_USES and not self.keeps_columns()
-        is_far = (self.is_wide() or is_long) and self._is_far_and_seldom()
+        is_some = self.tile.rows < self.reuse and self.uses <= SOME_USES
+        is_far = (self.is_wide() or is_long) and is_some and self._is_far()
         is_in_memory = self.is_in_memory() and self._sum_bytes_per_cycle() <= FAR_BYTES
         gains = is_in_memory or is_far or (is_long and is_seldom)
         return is_copied and has_room and gains
 
-    def prefers_blocks(self) -> bool:
-        """Whether panels should stay in the first cache as they are, block by block of the sum."""
-        keeps = self._keeps(self._near_steps(), self.machine.first_cache)
-        return self._is_far_and_seldom() and keeps
+    def may_prefer_blocks(self) -> bool:
+        """Whether panels may gain by staying in the first cache as they are, block by block."""
+        return self._is_far() and 1 < self.uses <= BLOCK_USES
+
+    def keeps_blocks(self) -> bool:
+        """Whether blocks of panels, as they are, stay in the first cache; or in the next one, for
+        few rows: wide ones of whole lines come from there in time, others sooner than without
+        blocks."""
+        steps = self.block_depth or self.depth
+        if steps < SHORTEST_BLOCK:
+            return False
+        if self._keeps(steps, self.machine.first_cache):
+            return True
+        if not self._keeps(steps, self.machine.own_cache):
+            return False
+        if self.is_wide() and self.lanes * self.itemsize >= LINE_BYTES:
+            return self.uses < FEW_USES
+        return MOST_FEW_ROWS < self.uses < ENOUGH_REUSE
 
     def _sum_bytes_per_cycle(self) -> float:
         """How many bytes of sums go to memory and back in a cycle where panels stay in the first
@@ -454,19 +487,18 @@ class Plan:
         """How many steps of the sum a panel has that stays in the first cache."""
         return block_bytes(self.machine) // (self.width * self.itemsize)
 
-    def _is_far_and_seldom(self) -> bool:
-        """Whether a few tiles of rows use each block of a panel from far away: its steps are on so
-        many pages that the next tile of rows would not find them near."""
+    def _is_far(self) -> bool:
+        """Whether the columns come from far away as they are: the steps of a block of a panel are
+        on so many pages that the next tile of rows would not find them near."""
         found = self.found
         is_far = self.exceeds_cache() and not found.has_windows()
-        is_seldom = self.tile.rows < self.reuse and self.uses <= SOME_USES
         is_constant = None not in map(found.accesses.extents.get, self.columns)
         is_copied = found.is_contiguous(self.columns) and not self.converts_columns()
-        return is_far and is_seldom and is_constant and is_copied and len(found.moving) == 1
+        return is_far and is_constant and is_copied and len(found.moving) == 1
 
     def is_wide(self) -> bool:
         """Whether a row of a panel is several lines."""
-        return self.width * self.itemsize >= WIDE * LINE_BYTES
+        return is_wide(self.width * self.itemsize)
 
     @property
     def reads_blocks(self) -> bool:

@@ -27,6 +27,16 @@ from tilewright.tir.transform.transpose_gathers import LEAST_BITS
 STREAM: Final = 1.6
 """Cycles in which a vector arrives from the cache that holds the operand."""
 
+BLOCK_STREAM: Final = 2.8
+"""The same of a block of columns that stays in the first cache once it has come from further away.
+Tiles of many rows leave it more time."""
+
+WIDE: Final = 3
+"""Number of lines of a wide row of a panel."""
+
+NARROW: Final = 1.1
+"""How much longer a tile with narrower rows takes, where columns are read block by block."""
+
 MEMORY: Final = 8.0
 """Cycles in which a vector arrives from further away."""
 
@@ -118,7 +128,8 @@ def register_tile(
             results come from memory and go back for each block.
     """
     whole = -(-columns // lanes)
-    fitting = MOST_ROWS if near else machine.first_cache // (2 * depth * itemsize)
+    few = near or in_blocks
+    fitting = MOST_ROWS if few else machine.first_cache // (2 * depth * itemsize)
     candidates = [
         Tile(r, v)
         for v in range(1, min(MOST_VECTORS, whole) + 1)
@@ -130,16 +141,22 @@ def register_tile(
     ]
 
     def key(tile: Tile) -> tuple[float, int]:
-        stream = STREAM
+        stream = BLOCK_STREAM if in_blocks else STREAM
         if streams:
             stream = arrival(tile, rows, depth, lanes * itemsize, machine)
         cost = tile_cost(tile, rows, whole, stream, near=near)
         if in_blocks:
             steps = max(1, block_bytes(machine) // (tile.vectors * lanes * itemsize))
             cost += 2 * rows * whole / LOADS / steps
+            cost *= 1.0 if is_wide(tile.vectors * lanes * itemsize) else NARROW
         return cost, abs(tile.rows - tile.vectors)
 
     return min(candidates, key=key)
+
+
+def is_wide(row_bytes: int) -> bool:
+    """Whether a row of a panel is several lines, which come together from one page."""
+    return row_bytes >= WIDE * LINE_BYTES
 
 
 def block_bytes(machine: Machine) -> int:
