@@ -452,8 +452,8 @@ class Plan:
         has_room = self.machine.first_cache // 4 >= SHORTEST_SUM * LINE_BYTES
         is_long = self.depth * LINE_BYTES >= self.machine.own_cache // 8
         is_seldom = self.uses < FEW_USES and not self.keeps_columns()
-        is_some = self.tile.rows < self.reuse and self.uses <= SOME_USES
-        is_far = (self.is_wide() or is_long) and is_some and self._is_far()
+        is_some = self.uses <= SOME_USES if is_long else self.is_wide() and self.uses < FEW_USES
+        is_far = is_some and self.tile.rows < self.reuse and self._is_far()
         is_in_memory = self.is_in_memory() and self._sum_bytes_per_cycle() <= FAR_BYTES
         gains = is_in_memory or is_far or (is_long and is_seldom)
         return is_copied and has_room and gains
