@@ -46,8 +46,9 @@ def exp_minus_one(k: Kernel, r: Var, square: Var) -> Expr:
     return k.fma(square, exp_tail(k, r, square), r)
 
 
-def exp_tail(k: Kernel, r: Var, square: Var) -> Expr:
-    """(exp(r) - 1 - r) / r**2 for |r| <= log(2) / 2, from r and its square."""
+def exp_tail(k: Kernel, r: Var, square: Var | None = None) -> Expr:
+    """(exp(r) - 1 - r) / r**2 for |r| <= log(2) / 2, from r, and its square where operations that
+    wait for each other cost more than one more of them."""
     return k.polynomial(r, EXP_32 if k.precision == 32 else EXP_64, square)
 
 
@@ -143,7 +144,8 @@ def _by_powers_of_two(
     n, bits = k.nearest(limited, factor, bias)
     r = k.let(remainder(limited, n), "r")
     square = k.let(r * r, "square")
-    tail = exp_tail(k, r, square)
+    # Where scaling is one operation, all others are multiplications.
+    tail = exp_tail(k, r, None if k.scales_natively else square)
     head = k.let(r + k.real(1.0), "head") if precise else k.real(1.0)
     part = k.fma(square, tail, (k.real(1.0) - head) + r if precise else r)
     if not k.scales_natively:
