@@ -20,7 +20,7 @@ from tilewright.ir.dtype import FLOAT64, INT32, INT64, PrimType
 from tilewright.ir.expr import Call, Expr, Var
 from tilewright.ir.library import ITEM, METADATA_FUNCTION, SYMBOL_PREFIX
 from tilewright.ir.module import GlobalVar, IRModule
-from tilewright.ir.rewrite import walk_once
+from tilewright.ir.rewrite import nodes_of
 from tilewright.tir.call_boundary import structures as abi
 from tilewright.tir.call_boundary.argument_checks import ArgumentChecks
 from tilewright.tir.call_boundary.argument_errors import COLD
@@ -80,7 +80,7 @@ def make_packed_api(module: IRModule, device_type: int = 1) -> IRModule:
         UnknownNameError: for a call of a function that the module does not have.
     """
     calls_of = {
-        name: [node for node in walk_once(function.body) if isinstance(node, Call)]
+        name: nodes_of(function.body, Call)
         for name, function in module.functions.items()
         if isinstance(function, PrimFunc)
     }

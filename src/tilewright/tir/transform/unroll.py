@@ -14,9 +14,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tilewright.arith.linear import LinearForm
 from tilewright.error import LoweringError
 from tilewright.ir.convert import as_expr
-from tilewright.ir.expr import Expr, IntImm, Var
+from tilewright.ir.expr import Add, Expr, IntImm, Mul, Ramp, Sub, Var
 from tilewright.ir.node import Node
 from tilewright.ir.rewrite import Rewriter
 from tilewright.tir.function import PrimFunc
@@ -32,6 +33,7 @@ from tilewright.tir.stmt import (
     While,
     seq,
 )
+from tilewright.tir.transform.analysis.affine import affine, to_expr
 from tilewright.tir.transform.building.folding import Iteration
 from tilewright.tir.transform.building.statements import statement_count, statements
 
@@ -181,16 +183,26 @@ class _SharedIterations(Iteration):
 
     def __init__(self, nest: For) -> None:
         Iteration.__init__(self, {})
-        self._unrolled = {s.loop_var for s in statements(nest) if isinstance(s, For)}
+        loops = [stmt for stmt in statements(nest) if isinstance(stmt, For)]
+        self._unrolled = {loop.loop_var for loop in loops}
+        self._begins_at_constants = all(isinstance(loop.min, IntImm) for loop in loops)
         self._variables: dict[Node, tuple[Var, ...]] = {}
         self._made: dict[tuple[int, ...], Expr] = {}
         self._steps: dict[For, list[Expr]] = {}
+        self._forms: dict[Expr, LinearForm | None] = {}
 
     def __call__(self, node: Any) -> Any:
-        if not isinstance(node, Expr) or node.__class__ is IntImm:
+        values, kind = self._values, node.__class__
+        if kind is IntImm:
+            return node
+        if kind is Var:
+            return values.get(node, node)
+        if not isinstance(node, Expr):
             return Iteration.__call__(self, node)
-        values = self._values
-        key = (id(node), *[id(values[var]) for var in self._variables_in(node)])
+        variables = self._variables.get(node)
+        if variables is None:
+            variables = self._variables_in(node)
+        key = (id(node), *[id(values[var]) for var in variables])
         found = self._made.get(key)
         if found is None:
             found = self._made[key] = Iteration.__call__(self, node)
@@ -198,17 +210,39 @@ class _SharedIterations(Iteration):
 
     def _variables_in(self, node: Node) -> tuple[Var, ...]:
         """The variables of unrolled loops that an expression mentions."""
+        if isinstance(node, Var):
+            return (node,) if node in self._unrolled else ()
         found = self._variables.get(node)
         if found is None:
-            if isinstance(node, Var):
-                found = (node,) if node in self._unrolled else ()
-            else:
-                mentioned: dict[Var, None] = {}
-                for part in node.children():
-                    mentioned |= dict.fromkeys(self._variables_in(part))
-                found = tuple(mentioned)
-            self._variables[node] = found
+            mentioned: dict[Var, None] = {}
+            for part in node.children():
+                mentioned |= dict.fromkeys(self._variables_in(part))
+            found = self._variables[node] = tuple(mentioned)
         return found
+
+    def Ramp(self, ramp: Ramp) -> Expr:
+        form = self._form(ramp.base)
+        if form is None or ramp.stride.__class__ is not IntImm:
+            return Iteration.Ramp(self, ramp)
+        constant, terms = form.constant, dict(form.terms)
+        for var in self._variables_in(ramp.base):
+            constant += terms.pop(var, 0) * self._values[var].value  # type: ignore[attr-defined]
+        base = to_expr(LinearForm(terms, constant), ramp.base.dtype)
+        return Ramp(base, ramp.stride, ramp.lanes)
+
+    def _form(self, expr: Expr) -> LinearForm | None:
+        """The linear form of an index that changes, if it is one, and a sum of variables.
+
+        Its constants are put together at once, where the sum itself would be copied, term by term,
+        and read again.
+        """
+        if expr not in self._forms:
+            is_sum = expr.__class__ in (Add, Sub, Mul) and self._begins_at_constants
+            form = affine(expr) if is_sum and self._variables_in(expr) else None
+            if form is not None and any(term.__class__ is not Var for term in form.terms):
+                form = None
+            self._forms[expr] = form
+        return self._forms[expr]
 
     def For(self, loop: For) -> Stmt:
         steps = self._steps.get(loop)
