@@ -101,7 +101,7 @@ class PackedFunc(core.Function):
         tensor_class = torch_tensors.tensor_class if self.only_reads else None
         for arg in args:  # what can be told of most of them here, to be quick
             kind = type(arg)
-            if kind not in _PLAIN and (kind is not tensor_class or arg.is_neg()):
+            if arg.is_neg() if kind is tensor_class else kind not in _PLAIN:
                 prepare_arguments(self, args)
                 break
         try:

@@ -11,8 +11,8 @@ tells the compiler of the device; only ``pragma_unroll_explicit = 1`` makes stra
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from tilewright.arith.linear import LinearForm
 from tilewright.error import LoweringError
@@ -33,7 +33,7 @@ from tilewright.tir.stmt import (
     While,
     seq,
 )
-from tilewright.tir.transform.analysis.affine import affine, to_expr
+from tilewright.tir.transform.analysis.affine import affine, plus_constant, to_expr
 from tilewright.tir.transform.building.folding import Iteration
 from tilewright.tir.transform.building.statements import statement_count, statements
 
@@ -173,6 +173,16 @@ def _unrolled_count(stmt: Stmt) -> int:
     return sum(_unrolled_count(child) for child in stmt.children() if isinstance(child, Stmt))
 
 
+class _Index(NamedTuple):
+    """An index of which the iterations of unrolled loops share all but a constant."""
+
+    fixed: Expr | None
+    """The sum of what does not change; None if that is a constant."""
+    changing: Sequence[tuple[Var, int]]
+    """Variables of unrolled loops, and their coefficients."""
+    constant: int
+
+
 class _SharedIterations(Iteration):
     """All iterations of a nest of unrolled loops; they share the expressions in which they do not
     differ.
@@ -189,7 +199,7 @@ class _SharedIterations(Iteration):
         self._variables: dict[Node, tuple[Var, ...]] = {}
         self._made: dict[tuple[int, ...], Expr] = {}
         self._steps: dict[For, list[Expr]] = {}
-        self._forms: dict[Expr, LinearForm | None] = {}
+        self._indices: dict[Expr, _Index | None] = {}
 
     def __call__(self, node: Any) -> Any:
         values, kind = self._values, node.__class__
@@ -221,28 +231,32 @@ class _SharedIterations(Iteration):
         return found
 
     def Ramp(self, ramp: Ramp) -> Expr:
-        form = self._form(ramp.base)
-        if form is None or ramp.stride.__class__ is not IntImm:
+        index = self._index(ramp.base)
+        if index is None or ramp.stride.__class__ is not IntImm:
             return Iteration.Ramp(self, ramp)
-        constant, terms = form.constant, dict(form.terms)
-        for var in self._variables_in(ramp.base):
-            constant += terms.pop(var, 0) * self._values[var].value  # type: ignore[attr-defined]
-        base = to_expr(LinearForm(terms, constant), ramp.base.dtype)
+        constant = index.constant
+        for var, coefficient in index.changing:
+            constant += coefficient * self._values[var].value  # type: ignore[attr-defined]
+        base = plus_constant(index.fixed, constant, ramp.base.dtype)
         return Ramp(base, ramp.stride, ramp.lanes)
 
-    def _form(self, expr: Expr) -> LinearForm | None:
-        """The linear form of an index that changes, if it is one, and a sum of variables.
-
-        Its constants are put together at once, where the sum itself would be copied, term by term,
-        and read again.
-        """
-        if expr not in self._forms:
+    def _index(self, expr: Expr) -> _Index | None:
+        """The parts of an index, if it changes, and is a sum of variables."""
+        if expr not in self._indices:
             is_sum = expr.__class__ in (Add, Sub, Mul) and self._begins_at_constants
-            form = affine(expr) if is_sum and self._variables_in(expr) else None
-            if form is not None and any(term.__class__ is not Var for term in form.terms):
-                form = None
-            self._forms[expr] = form
-        return self._forms[expr]
+            self._indices[expr] = self._parts(expr) if is_sum and self._variables_in(expr) else None
+        return self._indices[expr]
+
+    def _parts(self, expr: Expr) -> _Index | None:
+        terms, constant = affine(expr)
+        changing = [(term, n) for term, n in terms.items() if term in self._unrolled]
+        fixed = {term: n for term, n in terms.items() if term not in self._unrolled}
+        if any(term.__class__ is not Var for term in terms):
+            return None
+        if any(n < 0 for n in fixed.values()):
+            return None
+        whole = to_expr(LinearForm(fixed, 0), expr.dtype) if fixed else None
+        return _Index(whole, changing, constant)
 
     def For(self, loop: For) -> Stmt:
         steps = self._steps.get(loop)

@@ -70,14 +70,14 @@ def address(emitter: FunctionEmitter, buffer: Buffer, index: Expr) -> str:
     pointer, region = emitter.operand(buffer.data), emitter.region
     key = pointer, buffer.dtype, id(index)
     known = region.addresses.get(key)
-    if known is not None and all(emitter.variables.get(v) == r for v, r in known.variables):
+    if known is not None and known.variables.items() <= emitter.variables.items():
         return known.register
     terms: dict[str, int] = {}
     leaves: list[Expr] = []
     constant = _linear(emitter, index, buffer.dtype.lanes, terms, leaves)
     pointer = _moved(emitter, pointer, buffer, terms, constant)
     if not region.branches and all(leaf.__class__ is Var for leaf in leaves):
-        variables = [(var, emitter.variables[var]) for var in leaves]  # type: ignore[index]
+        variables = {var: emitter.variables[var] for var in leaves}  # type: ignore[index]
         region.addresses[key] = KnownAddress(index, variables, pointer)
     return pointer
 

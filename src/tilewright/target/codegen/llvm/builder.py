@@ -8,9 +8,9 @@ it depends on none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from tilewright.ir.dtype import BOOL, DType
 from tilewright.ir.expr import Expr
@@ -68,7 +68,7 @@ class KnownAddress(NamedTuple):
     """
 
     index: Expr
-    variables: Sequence[tuple[Expr, str]]
+    variables: Mapping[Any, str]
     """The registers that the variables were in."""
     register: str
 

@@ -155,7 +155,8 @@ class _Estimate:
         if isinstance(found, float):
             return found
         if isinstance(expr, BufferLoad):
-            return self._access(expr.buffer, expr.indices[0])
+            found = self._known[expr] = self._access(expr.buffer, expr.indices[0])
+            return found
         if isinstance(expr, Call) and (not isinstance(expr.op, Op) or expr.op.name in FUNCTIONS):
             raise _UnknownError
         operands = [child for child in expr.children() if isinstance(child, Expr)]

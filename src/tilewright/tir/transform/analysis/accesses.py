@@ -13,6 +13,7 @@ from tilewright.ir.dtype import DType
 from tilewright.ir.expr import (
     LE,
     LT,
+    Add,
     And,
     Broadcast,
     Call,
@@ -140,24 +141,26 @@ class MemoryReference:
     """Whether the index or the predicate reads memory or calls something."""
 
 
-class _Place(NamedTuple):
-    """What an index says."""
+class _Base(NamedTuple):
+    """What an index is beside a constant."""
 
-    index: Expr
-    base: LinearForm | None
+    expr: Expr
+    form: LinearForm | None
     """Where neighbouring elements begin; None for others, and where the index reads memory."""
     terms: frozenset[tuple[Any, int]]
-    lanes: int
     variables: frozenset[Var]
     loads: bool
 
 
 class MemoryReferences:
-    """Computes `MemoryReference` objects, once per node, and what indices say, once per index."""
+    """Computes `MemoryReference` objects, once per node.
+
+    Unrolled loops share what their indices are beside a constant, which is looked at once, too.
+    """
 
     def __init__(self) -> None:
         self._known: dict[int, MemoryReference] = {}
-        self._places: dict[int, _Place] = {}
+        self._bases: dict[int, _Base] = {}
         self._nodes: dict[Location, BufferLoad | BufferStore] = {}
 
     def __call__(self, node: BufferLoad | BufferStore) -> MemoryReference:
@@ -170,18 +173,23 @@ class MemoryReferences:
 
     def _reference(self, node: BufferLoad | BufferStore) -> MemoryReference:
         index, predicate, buffer = node.indices[0], node.predicate, node.buffer
-        place = self._places.get(id(index))
-        if place is None or place.index is not index:
-            place = self._places[id(index)] = _place_of(index)
-        _, base, terms, lanes, variables, loads = place
+        start, lanes = contiguous_base(index)
+        added = 0
+        if isinstance(start, Add) and isinstance(start.b, IntImm):
+            start, added = start.a, start.b.value
+        base = self._bases.get(id(start))
+        if base is None or base.expr is not start:
+            base = self._bases[id(start)] = _base_of(start)
+        _, form, terms, variables, loads = base
         key = None
         if predicate is not None:
             key = structural_key(predicate)
             others, calls = _dependences(predicate)
             variables, loads = variables | others, loads or calls
         location = None
-        if base is not None and not loads and buffer.dtype.lanes == 1:
-            location = Location(buffer.data, terms, base.constant, lanes, key, buffer.dtype)
+        if form is not None and not loads and buffer.dtype.lanes == 1:
+            offset = form.constant + added
+            location = Location(buffer.data, terms, offset, lanes, key, buffer.dtype)
         is_store = isinstance(node, BufferStore)
         return MemoryReference(node, is_store, location, variables, loads)
 
@@ -198,13 +206,12 @@ class MemoryReferences:
         return spans_are_apart(list(rows.values()), scope)
 
 
-def _place_of(index: Expr) -> _Place:
-    base, lanes = contiguous_base(index)
-    variables, loads = _dependences(index)
-    if loads or base.dtype.lanes != 1:
-        return _Place(index, None, frozenset(), lanes, variables, loads)
-    form = affine(base)
-    return _Place(index, form, frozenset(form.terms.items()), lanes, variables, loads)
+def _base_of(expr: Expr) -> _Base:
+    variables, loads = _dependences(expr)
+    if loads or expr.dtype.lanes != 1:
+        return _Base(expr, None, frozenset(), variables, loads)
+    form = affine(expr)
+    return _Base(expr, form, frozenset(form.terms.items()), variables, loads)
 
 
 def rows_are_apart(
