@@ -11,7 +11,8 @@ tells the compiler of the device; only ``pragma_unroll_explicit = 1`` makes stra
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from tilewright.arith.linear import LinearForm
@@ -173,6 +174,18 @@ def _unrolled_count(stmt: Stmt) -> int:
     return sum(_unrolled_count(child) for child in stmt.children() if isinstance(child, Stmt))
 
 
+class _Copies(NamedTuple):
+    """The copies of an expression."""
+
+    key_of: Callable[[Mapping[Var, Expr]], Any]
+    """Tells them apart: the values of the variables of unrolled loops that are mentioned."""
+    made: dict[Any, Expr]
+
+
+def _values_of(variables: Sequence[Var]) -> Callable[[Mapping[Var, Expr]], Any]:
+    return itemgetter(*variables) if variables else lambda _: None
+
+
 class _Index(NamedTuple):
     """An index of which the iterations of unrolled loops share all but a constant."""
 
@@ -197,7 +210,7 @@ class _SharedIterations(Iteration):
         self._unrolled = {loop.loop_var for loop in loops}
         self._begins_at_constants = all(isinstance(loop.min, IntImm) for loop in loops)
         self._variables: dict[Node, tuple[Var, ...]] = {}
-        self._made: dict[tuple[int, ...], Expr] = {}
+        self._copies: dict[Expr, _Copies] = {}
         self._steps: dict[For, list[Expr]] = {}
         self._indices: dict[Expr, _Index | None] = {}
 
@@ -209,13 +222,13 @@ class _SharedIterations(Iteration):
             return values.get(node, node)
         if not isinstance(node, Expr):
             return Iteration.__call__(self, node)
-        variables = self._variables.get(node)
-        if variables is None:
-            variables = self._variables_in(node)
-        key = (id(node), *[id(values[var]) for var in variables])
-        found = self._made.get(key)
+        copies = self._copies.get(node)
+        if copies is None:
+            copies = self._copies[node] = _Copies(_values_of(self._variables_in(node)), {})
+        key = copies.key_of(values)
+        found = copies.made.get(key)
         if found is None:
-            found = self._made[key] = Iteration.__call__(self, node)
+            found = copies.made[key] = Iteration.__call__(self, node)
         return found
 
     def _variables_in(self, node: Node) -> tuple[Var, ...]:

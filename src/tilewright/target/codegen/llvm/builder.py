@@ -62,12 +62,12 @@ _READS: Final = ("load ", "phi ", "icmp ", "select ", "extractvalue ", "or ")
 
 
 class KnownAddress(NamedTuple):
-    """An address that code has computed: of the element at `index`, a sum of variables.
+    """An address that code has computed: of the element at `place`, a sum of variables.
 
     Copies of the body of an unrolled loop share indices.
     """
 
-    index: Expr
+    place: Expr
     variables: Mapping[Any, str]
     """The registers that the variables were in."""
     register: str
