@@ -54,7 +54,8 @@ def test_distinct_programs_leave_nothing_behind(make):
         return sum(issubclass(type(item), classes) for item in gc.get_objects())
 
     before = nodes_after(range(20, 25))
-    assert nodes_after(range(25, 40)) <= before + 15
+    # The last program stays in a cache, so it is the same.
+    assert nodes_after([*range(25, 40), 24]) <= before + 15
 
 
 class _HeapUse(ctypes.Structure):

@@ -29,7 +29,7 @@ def texts_of(program: Program, target: str) -> Texts:
     if caught:
         lines = [f"{item.category.__name__}: {item.message}\n" for item in caught]
         texts["warnings.txt"] = "".join(lines)
-    return texts
+    return {name: _KEY.sub("", text) for name, text in texts.items()}
 
 
 def compiled(make: Callable[[], Any], **options: Any) -> Callable[[Any, Texts], None]:
@@ -91,7 +91,7 @@ def record_graph(module: Any, target: Any, texts: Texts) -> None:
         code += [
             tvm.build(_exported(kernel), target=target).get_source() for kernel in stages.kernels
         ]
-    texts[_code_file(target)] = _KEY.sub("", "\n".join(code))
+    texts[_code_file(target)] = "\n".join(code)
 
 
 def _exported(module: tvm.IRModule) -> tvm.IRModule:

@@ -13,7 +13,7 @@ from tilewright.driver.progress import with_bar
 from tilewright.ir.expr import Call
 from tilewright.ir.module import BaseFunc, GlobalVar, IRModule
 from tilewright.ir.pass_context import PassContext
-from tilewright.ir.rewrite import Rewriter, walk_once
+from tilewright.ir.rewrite import Rewriter, nodes_of
 from tilewright.ir.structural import Tokens
 from tilewright.target import Target
 from tilewright.target.codegen.llvm.support import ObjectUnit
@@ -98,11 +98,11 @@ def with_callees(
     """A function, and those that it calls, directly or not."""
     found, pending = {name: function}, [function]
     while pending:
-        for node in walk_once(pending.pop().body):
-            if isinstance(node, Call) and isinstance(node.op, GlobalVar) and node.op not in found:
-                callee = module.functions.get(node.op)
+        for call in nodes_of(pending.pop().body, Call):
+            if isinstance(call.op, GlobalVar) and call.op not in found:
+                callee = module.functions.get(call.op)
                 if isinstance(callee, PrimFunc):
-                    found[node.op] = callee.without_attr("global_symbol")
+                    found[call.op] = callee.without_attr("global_symbol")
                     pending.append(callee)
     return found
 

@@ -10,6 +10,12 @@ SYMBOL_PREFIX: Final = "__tvm_ffi_"
 METADATA_FUNCTION: Final = "tilewright_metadata"
 """A function of every library that returns the address of a JSON text about the others."""
 
+ITEM: Final = "_item"
+"""What the name of the function ends in that returns the only item of a tuple as it is.
+
+A caller that has tuples of its own, such as Python, saves making and reading one of the host.
+"""
+
 
 class Parameter(NamedTuple):
     """What a caller may want to know about a parameter of a function."""

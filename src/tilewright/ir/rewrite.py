@@ -6,14 +6,16 @@ and analyses that are memoised by identity stay valid.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final, TypeVar
 
+from tilewright.ir.cache import LRUCache
 from tilewright.ir.node import NODE_TYPES, Node
 
 Hook = Callable[[Any], Any]
+NodeT = TypeVar("NodeT", bound=Node)
 
 
 class NodeMethods:
@@ -65,13 +67,44 @@ class Rewriter(NodeMethods):
         return node.map_children(self) if hook is None else hook(self, node)
 
 
+class SparseRewriter(Rewriter):
+    """A rewriter that changes few nodes, and looks at a node that it has not changed only once.
+
+    Unrolled loops share most of their expressions. What becomes of a node must depend on the node
+    alone.
+    """
+
+    def __init__(self) -> None:
+        self._unchanged: dict[int, Node] = {}  # the nodes stay, so that no other gets such an id
+
+    def __call__(self, node: Any) -> Any:
+        """`node`, rewritten."""
+        if id(node) in self._unchanged:
+            return node
+        hook = self._hooks.get(node.__class__)
+        result = node.map_children(self) if hook is None else hook(self, node)
+        if result is node:
+            self._unchanged[id(node)] = node
+        return result
+
+
 def rewrite(root: Any, hooks: Mapping[type[Node], Hook]) -> Any:
-    """`root` rewritten bottom-up: children first, then the hook of the node's own class."""
+    """`root` rewritten bottom-up: children first, then the hook of the node's own class.
+
+    What a hook makes of a node must depend on the node alone.
+    """
+    unchanged: set[int] = set()
 
     def visit(node: Any) -> Any:
-        node = node.map_children(visit)
-        hook = hooks.get(node.__class__)
-        return node if hook is None else hook(node)
+        if id(node) in unchanged:
+            return node
+        result = node.map_children(visit)
+        hook = hooks.get(result.__class__)
+        if hook is not None:
+            result = hook(result)
+        if result is node:
+            unchanged.add(id(node))
+        return result
 
     return visit(root)
 
@@ -112,3 +145,31 @@ def walk_once(root: Node) -> Iterator[Node]:
             seen.add(id(node))
             yield node
             stack.extend(node.children())
+
+
+def nodes_of(root: Node, kind: type[NodeT]) -> Sequence[NodeT]:
+    """The different nodes of the very class `kind` below `root` and `root` itself.
+
+    Passes that look one after the other for what they work on, and find the same program, share
+    one walk.
+    """
+    found: Any = _BY_CLASS.get(id(root), root, lambda: _by_class(root))
+    return found.get(kind, ())
+
+
+_BY_CLASS: Final[LRUCache[Mapping[type[Node], Sequence[Node]]]] = LRUCache(1)
+
+
+def _by_class(root: Node) -> Mapping[type[Node], Sequence[Node]]:
+    """As `walk_once`, without a generator, as the programs that are asked about are large."""
+    seen: dict[int, Node] = {}
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if id(node) not in seen:
+            seen[id(node)] = node
+            stack += node.children()
+    found: dict[type[Node], list[Node]] = {}
+    for node in seen.values():
+        found.setdefault(node.__class__, []).append(node)
+    return found

@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol
 from tvm_ffi import core
 
 from tilewright.error import ArgumentError, ExportError, UnknownNameError
-from tilewright.ir.library import SYMBOL_PREFIX, Parameter
+from tilewright.ir.library import ITEM, SYMBOL_PREFIX, Parameter
 from tilewright.runtime.benchmark import BenchmarkResult as BenchmarkResult
 from tilewright.runtime.benchmark import TimeEvaluator
 from tilewright.runtime.device import CPU, as_device, driver_of
@@ -103,6 +103,8 @@ class Module:
                 raise UnknownNameError(
                     f"the module has no function {name!r}; it has {self.function_names()}"
                 )
+            if name + ITEM in self._signatures:
+                function.call_for_item(self._named(name + ITEM))
             self._functions[name] = function
         return function
 

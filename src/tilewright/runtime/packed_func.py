@@ -29,6 +29,7 @@ from tilewright.error import (
 )
 from tilewright.ir.dtype import DType
 from tilewright.ir.library import Parameter
+from tilewright.runtime import torch_tensors
 from tilewright.runtime.device import as_device
 from tilewright.runtime.dlpack import items_of
 from tilewright.runtime.ndarray import NDArray, alias, borrowed
@@ -70,12 +71,16 @@ class PackedFunc(core.Function):
         name: for messages.
         parameters: of a compiled function; None where nothing is known.
         written: the positions of those that are known to be written.
+        only_reads: whether it is known that none is.
         native: the same code as a function of tvm-ffi's own class, whose calls are quicker.
+        returns_item: whether `native` returns the only item of the tuple that is returned.
     """
 
-    __slots__ = ("name", "native", "parameters", "written")
+    __slots__ = ("name", "native", "only_reads", "parameters", "returns_item", "written")
     name: str
     native: core.Function | None
+    only_reads: bool
+    returns_item: bool
     parameters: tuple[Parameter, ...] | None
     written: tuple[int, ...]
 
@@ -93,8 +98,10 @@ class PackedFunc(core.Function):
             BoundsError: if the function was built with ``tir.instrument_bound_checkers`` and an
                 index is outside of its buffer.
         """
-        for arg in args:
-            if arg.__class__ not in _PLAIN:
+        tensor_class = torch_tensors.tensor_class if self.only_reads else None
+        for arg in args:  # what can be told of most of them here, to be quick
+            kind = type(arg)
+            if arg.is_neg() if kind is tensor_class else kind not in _PLAIN:
                 prepare_arguments(self, args)
                 break
         try:
@@ -103,7 +110,13 @@ class PackedFunc(core.Function):
             return _call_with_aliases(self, args)
         except Exception as error:
             _raise_translated(error)
-        return result if result is None else from_native(result)
+        if result is not None and type(result) is not tensor_class:
+            result = from_native(result)
+        return (result,) if self.returns_item else result
+
+    def call_for_item(self, function: PackedFunc) -> None:
+        """Call a function that returns the only item of what this one returns, for Python."""
+        self.native, self.returns_item = function.native or function, True
 
     def __repr__(self) -> str:
         return f"<tilewright.PackedFunc {self.name}>"
@@ -126,7 +139,9 @@ def packed_func(
     result = PackedFunc.__new__(PackedFunc)
     result.__move_handle_from__(function)
     result.name, result.native, result.parameters = name, native, parameters
+    result.returns_item = False
     result.written = tuple(n for n, known in enumerate(parameters or ()) if known.is_written)
+    result.only_reads = parameters is not None and not result.written
     return result
 
 
@@ -164,7 +179,7 @@ def from_callable(function: Callable[..., Any], name: str) -> PackedFunc:
 
 def from_native(value: Any) -> Any:
     """A value that comes out of native code, in this package's own classes."""
-    convert = _FROM_NATIVE.get(value.__class__)
+    convert = _FROM_NATIVE.get(type(value))
     return value if convert is None else convert(value)
 
 

@@ -16,7 +16,7 @@ from tilewright.error import ArgumentValueError
 if TYPE_CHECKING:
     from tilewright.runtime.packed_func import PackedFunc
 
-_tensor_class: Any = ()
+tensor_class: Any = ()
 """The class of torch's tensors; no class until one is looked for with torch imported."""
 _raise_versions: Callable[[Sequence[Any]], object] | None = None
 """See `_find_version_counter`."""
@@ -32,7 +32,7 @@ def require_plain(value: Any, place: str) -> None:
     Raises:
         ArgumentValueError: if its negative or its conjugate bit is set.
     """
-    if isinstance(value, _tensor_class or _find_class()) and (value.is_neg() or value.is_conj()):
+    if isinstance(value, tensor_class or _find_class()) and (value.is_neg() or value.is_conj()):
         _refuse_bits(value, place)
 
 
@@ -50,15 +50,17 @@ def prepare_arguments(function: PackedFunc, args: Sequence[Any]) -> None:
     if function.parameters is None:
         _require_plain_items(args, function.name)
         return
-    tensor_class = _tensor_class or _find_class()
+    known_class = tensor_class or _find_class()
     for arg in args:  # those of conjugates have dtypes that compiled code refuses
-        if (arg.__class__ is tensor_class or isinstance(arg, tensor_class)) and arg.is_neg():
+        if (type(arg) is known_class or isinstance(arg, known_class)) and arg.is_neg():
             _refuse_bits(arg, _place(function, [other is arg for other in args].index(True)))
+    if not function.written:
+        return
     changed: tuple[Any, ...] = ()
     try:
         for position in function.written:
             arg = args[position]
-            if arg.__class__ is tensor_class or isinstance(arg, tensor_class):
+            if type(arg) is known_class or isinstance(arg, known_class):
                 if arg.requires_grad and sys.modules["torch"].is_grad_enabled():
                     _refuse_write(_place(function, position))
                 changed += (arg,)
@@ -78,9 +80,9 @@ def _require_plain_items(items: Sequence[Any], name: str) -> None:
 
 def _find_class() -> Any:
     """The class of torch's tensors; no class while torch is not imported, or only in part."""
-    global _tensor_class
-    _tensor_class = getattr(sys.modules.get("torch"), "Tensor", ())
-    return _tensor_class
+    global tensor_class
+    tensor_class = getattr(sys.modules.get("torch"), "Tensor", ())
+    return tensor_class
 
 
 def _place(function: PackedFunc, position: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from tilewright.ir.dtype import DType
@@ -91,6 +92,7 @@ def fits_registers(tile: Tile, machine: Machine, others: int = 1) -> bool:
     return tile.rows * tile.vectors + operands <= machine.vector_registers
 
 
+@lru_cache(maxsize=1024)
 def register_tile(
     rows: int,
     columns: int,
@@ -208,6 +210,18 @@ def choose_tile(
     lanes = min(lanes, max(2, 1 << (columns - 1).bit_length()))
     whole = -(-columns // lanes)
     best = Tile(best.rows, min(best.vectors, whole))
+    good = _good_tiles(rows, whole, machine, others)
+    vectors = choose(sch, {t.vectors for t in good}, best.vectors)
+    chosen = choose(sch, {t.rows for t in good}, best.rows)
+    if isinstance(vectors, int) and isinstance(chosen, int):
+        return RegisterTile(chosen, vectors, lanes)
+    registers = machine.vector_registers - at_least(vectors + others, RESERVED_REGISTERS)
+    return RegisterTile(at_most(chosen, registers // vectors), vectors, lanes)
+
+
+@lru_cache(maxsize=1024)
+def _good_tiles(rows: int, whole: int, machine: Machine, others: int) -> tuple[Tile, ...]:
+    """The tiles that keep the multipliers busy; `whole` vectors cover the columns."""
     costs = {
         Tile(r, v): tile_cost(Tile(r, v), rows, whole)
         for r in range(1, min(MOST_ROWS, rows) + 1)
@@ -216,13 +230,8 @@ def choose_tile(
     }
     most = ENOUGH_COST * min(costs.values())
     # Panels that are cut off at the end double the code, and the time to compile it.
-    good = [t for t, cost in costs.items() if cost <= most and whole % t.vectors == 0]
-    vectors = choose(sch, {t.vectors for t in good}, best.vectors)
-    chosen = choose(sch, {t.rows for t in good}, best.rows)
-    if isinstance(vectors, int) and isinstance(chosen, int):
-        return RegisterTile(chosen, vectors, lanes)
-    registers = machine.vector_registers - at_least(vectors + others, RESERVED_REGISTERS)
-    return RegisterTile(at_most(chosen, registers // vectors), vectors, lanes)
+    good = (t for t, cost in costs.items() if cost <= most and whole % t.vectors == 0)
+    return tuple(good)
 
 
 def arrival(tile: Tile, rows: int, depth: int, vector_bytes: int, machine: Machine) -> float:

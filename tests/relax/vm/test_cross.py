@@ -38,6 +38,7 @@ void *aligned_alloc(size_t to, size_t size) {
   used += size;
   return used > sizeof memory ? 0 : found;
 }
+void *malloc(size_t size) { return aligned_alloc(16, size); }
 void free(void *p) {}
 void *memcpy(void *to, const void *from, size_t n) {
   for (size_t i = 0; i < n; ++i) ((volatile char *)to)[i] = ((const char *)from)[i];

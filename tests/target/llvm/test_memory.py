@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.target.llvm.programs import check, compiled, function, loop, native
+from tests.target.llvm.programs import as_int, check, compiled, function, loop, native
 
 from tilewright import te, tir
 from tilewright.ir import DType, PointerType, PrimType, const
@@ -99,6 +99,18 @@ def test_arrays_need_no_more_than_element_alignment():
         source[:] = np.arange(32)
         assert run(source, target) == 0
         np.testing.assert_array_equal(target, 2 * source)
+
+
+def test_an_index_that_statements_share_follows_its_variables():
+    """Where no loop is written for one iteration, the variable is the same, and its value not."""
+    a, b = (tir.decl_buffer((64,), "float32", name) for name in "ab")
+    i = te.var("i", "int32")
+    index = i * 3 + 1
+    copy = tir.BufferStore(b, a[index] + 1.0, (index,))
+    several = tir.seq(copy, tir.IfThenElse(a[index] > 0.0, copy), copy)
+    loops = (tir.For(i, as_int(n), as_int(1), tir.ForKind.SERIAL, several) for n in (0, 4, 9))
+    lets = (tir.LetStmt(i, as_int(n), copy) for n in (15, 20))
+    check(function([a, b], tir.seq(*loops, *lets)), array(64, "float32"), np.zeros(64, "float32"))
 
 
 def test_symbolic_strides():

@@ -31,6 +31,12 @@ def shifted_and_repeated(x: T.handle, y: T.handle, z: T.handle):
         Z[i] = T.int8(3)
 
 
+@T.prim_func
+def shifted(X: T.Buffer((2,), "float32"), Y: T.Buffer((2,), "float32")):
+    for i in range(2):
+        Y[i] = X[i] + T.float32(1)
+
+
 def returning(structure, function=shifted_and_repeated):
     return function.with_attrs({RETURNS: structure, "global_symbol": "main"})
 
@@ -88,6 +94,32 @@ def test_beside_it_is_a_function_that_writes_into_arrays_of_the_caller(target):
 
 
 @TARGETS
+def test_beside_a_tuple_of_one_is_a_function_that_returns_the_item(target):
+    @T.prim_func
+    def doubled(x: T.Buffer((3,), "float32"), y: T.Buffer((3,), "float32")):
+        for i in range(3):
+            assert x[i] < T.float32(8), "too large"
+            y[i] = x[i] * T.float32(2)
+
+    module = tvm.build(returning("[0]", doubled), target=target)
+    x = np.arange(3, dtype="float32")
+    functions = {
+        name: from_address(module.code.function_address(f"__tvm_ffi_{name}"), module.code, name)
+        for name in ("main", "main_item")
+    }
+    (y,) = functions["main"](x)
+    z, (w,) = functions["main_item"](x), module["main"](x)
+    assert type(y) is type(z) is type(w) is NDArray
+    for result in (y, z, w):
+        np.testing.assert_array_equal(result.numpy(), x * 2)
+    for function in (*functions.values(), module["main"]):
+        with pytest.raises(ArgumentError, match=r"main: expected 1 argument \(x\), got 0"):
+            function()
+        with pytest.raises(tvm.TVMError, match="too large"):
+            function(x + 8)
+
+
+@TARGETS
 def test_errors_before_and_after_the_arrays_are_made(target):
     @T.prim_func
     def fails(x: T.handle, y: T.handle):
@@ -139,10 +171,14 @@ def test_memory_of_results_is_given_back():
     assert pages[2] - pages[0] < 20 * 2**20 * 4 / 4096 / 2
 
 
-def test_the_signatures_name_both_functions():
+def test_the_signatures_name_all_functions():
     module = tvm.lower(returning("[0, 1]"))
     assert {k: [p.name for p in v] for k, v in signatures_of(module).items()} == {
         "main": ["X"], "main_into": ["X", "Y", "Z"],
+    }  # fmt: skip
+    single = signatures_of(tvm.lower(returning("[0]", shifted)))
+    assert {k: [p.name for p in v] for k, v in single.items()} == {
+        "main": ["X"], "main_item": ["X"], "main_into": ["X", "Y"],
     }  # fmt: skip
 
 
@@ -153,6 +189,12 @@ def test_a_name_that_is_taken_is_an_error():
     })  # fmt: skip
     with pytest.raises(LoweringError, match="two functions have the global_symbol 'f_into'"):
         make_packed_api(tvm.lower(both))
+    one = tvm.IRModule({
+        "a": returning("[0]", shifted).with_attr("global_symbol", "f"),
+        "b": shifted_and_repeated.with_attr("global_symbol", "f_item"),
+    })  # fmt: skip
+    with pytest.raises(LoweringError, match="two functions have the global_symbol 'f_item'"):
+        make_packed_api(tvm.lower(one))
 
 
 @TARGETS

@@ -7,9 +7,22 @@ from tests.passes import lower
 from tests.tir.transform.programs import function, int_var, loop_names, loop_nest, matmul, of_kind
 
 from tilewright.error import LoweringError
+from tilewright.ir.arithmetic import floordiv
 from tilewright.ir.convert import const
-from tilewright.tir import Allocate, BufferStore, For, ForKind, decl_buffer, seq
-from tilewright.tir.transform.unroll import unroll
+from tilewright.ir.structural import assert_structural_equal
+from tilewright.tir import (
+    Allocate,
+    Broadcast,
+    BufferLoad,
+    BufferStore,
+    For,
+    ForKind,
+    PrimFunc,
+    Ramp,
+    decl_buffer,
+    seq,
+)
+from tilewright.tir.transform.unroll import unroll, unrolled
 
 U = ForKind.UNROLLED
 
@@ -20,6 +33,28 @@ def test_unrolled_nest_is_straight_code_in_order():
     assert len({loop.loop_var for loop in of_kind(body, For)}) == 6
     inits = [s for s in body.seq if isinstance(s, BufferStore)]
     assert [int(s.indices[0]) for s in inits] == [0, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        lambda i, j, n: n * 16 + (i * 4 + j) * 2 - 5,
+        lambda i, j, n: (i * 4 + j) * 16,
+        lambda i, j, n: i * 4 - n * 2 + 3 + j,
+        lambda i, j, n: n * (i + 1) + j,
+        lambda i, j, n: n + i - i,
+        lambda i, j, n: floordiv(i, 2) * 8 + n,
+    ],
+)
+@pytest.mark.parametrize("first", [0, "n"])
+def test_copies_that_share_expressions_are_those_that_are_made_one_by_one(index, first):
+    A, n, i, j = decl_buffer((1000,), name="A"), int_var("n"), int_var("i"), int_var("j")
+    place = (Ramp(index(i, j, n), const(1), 4),)
+    store = BufferStore(A, BufferLoad(A, place) + Broadcast(const(1.0), 4), place)
+    inner = For(j, const(0), const(3), U, store)
+    nest = For(i, n if first else const(0), const(4), U, inner)
+    one_by_one = unrolled(nest.replace(body=unrolled(inner)))
+    assert_structural_equal(unroll(PrimFunc((n,), nest)).body, one_by_one)
 
 
 def test_extent_must_be_a_constant_and_the_code_of_a_sane_size():

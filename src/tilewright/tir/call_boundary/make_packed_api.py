@@ -16,11 +16,11 @@ from typing import Any, Final
 
 from tilewright.error import LoweringError, UnknownNameError
 from tilewright.ir.convert import cast, const
-from tilewright.ir.dtype import FLOAT64, HANDLE, INT32, INT64, PrimType
+from tilewright.ir.dtype import FLOAT64, INT32, INT64, PrimType
 from tilewright.ir.expr import Call, Expr, Var
-from tilewright.ir.library import METADATA_FUNCTION, SYMBOL_PREFIX
+from tilewright.ir.library import ITEM, METADATA_FUNCTION, SYMBOL_PREFIX
 from tilewright.ir.module import GlobalVar, IRModule
-from tilewright.ir.rewrite import walk_once
+from tilewright.ir.rewrite import nodes_of
 from tilewright.tir.call_boundary import structures as abi
 from tilewright.tir.call_boundary.argument_checks import ArgumentChecks
 from tilewright.tir.call_boundary.argument_errors import COLD
@@ -40,8 +40,10 @@ from tilewright.tir.call_boundary.return_results import (
     ON_HOST,
     RETURNS,
     SLOTS,
+    item_of,
     passed_params,
     return_results,
+    return_tuple,
     with_slots,
     writes_results,
 )
@@ -78,7 +80,7 @@ def make_packed_api(module: IRModule, device_type: int = 1) -> IRModule:
         UnknownNameError: for a call of a function that the module does not have.
     """
     calls_of = {
-        name: [node for node in walk_once(function.body) if isinstance(node, Call)]
+        name: nodes_of(function.body, Call)
         for name, function in module.functions.items()
         if isinstance(function, PrimFunc)
     }
@@ -183,17 +185,20 @@ def _packed_functions(
     calls: PackedCalls,
     checking: CheckFunctions,
 ) -> list[PrimFunc]:
-    """The exported functions that call `raw`: with `RETURNS`, one that returns, and one that writes
-    into arrays of the caller.
+    """The exported functions that call `raw`: with `RETURNS`, one that returns, one that returns
+    the only item, and one that writes into arrays of the caller.
     """
     name = _symbol_of(function)
     packed = _PackedFunction(function, raw_name, raw, calls, checking)
     if RETURNS not in function.attrs:
         return [packed.build(name)]
-    returning = packed.build(name, returns=True)
+    if IS_PRIVATE in function.attrs or item_of(function) is None:
+        returning = [packed.returning(name)]
+    else:
+        returning = [packed.returning(name, only_item=True), packed.returning_tuple(name)]
     if IS_PRIVATE in function.attrs or not writes_results(function):
-        return [returning]
-    return [returning, packed.build(name + INTO)]
+        return returning
+    return [*returning, packed.build(name + INTO)]
 
 
 class _PackedFunction:
@@ -210,45 +215,52 @@ class _PackedFunction:
         self._function, self._raw_name, self._raw = function, raw_name, raw
         self._calls, self._checking = calls, checking
 
-    def build(self, name: str, returns: bool = False) -> PrimFunc:
-        """The function that is exported under `name`."""
-        function = self._function
-        args, result = abi.pointer_var("args"), abi.pointer_var("result")
-        num_args = Var("num_args", INT32)
-        params = passed_params(function, returns)
-        checks = self._checks(name, params, args, num_args)
-        if returns:
-            body = return_results(
-                function,
-                checks.values,
-                result,
-                self._arguments,
-                self._raw_name,
-                self._checking.device_type,
-            )
-        elif SLOTS in function.attrs:
+    def build(self, name: str) -> PrimFunc:
+        """The function that is exported under `name`, and writes its results, if it has some."""
+        function, params = self._function, abi.packed_params()
+        checks = self._checks(name, passed_params(function, returns=False), params)
+        if SLOTS in function.attrs:
             body = with_slots(function, checks.values, self._arguments, self._raw_name)
         else:
-            body = self._call(self._arguments(checks.values), checks, result)
+            body = self._call(self._arguments(checks.values), checks, params[-1])
+        return self._packed(name, params, checks.build(body))
+
+    def returning(self, name: str, only_item: bool = False) -> PrimFunc:
+        """The function that is exported under `name`, or the one that returns the only item."""
+        function, params = self._function, abi.packed_params()
+        checks = self._checks(name, passed_params(function, returns=True), params)
+        body = return_results(
+            function,
+            item_of(function) if only_item else json.loads(function.attrs[RETURNS]),
+            checks.values,
+            params[-1],
+            self._arguments,
+            self._raw_name,
+            self._checking.device_type,
+        )
+        return self._packed(name + ITEM if only_item else name, params, checks.build(body))
+
+    def returning_tuple(self, name: str) -> PrimFunc:
+        """The function that is exported under `name` beside one that returns the only item."""
+        params = abi.packed_params()
+        item = GlobalVar(SYMBOL_PREFIX + name + ITEM)
+        return self._packed(name, params, return_tuple(item, params))
+
+    def _packed(self, name: str, params: abi.PackedParams, body: Stmt) -> PrimFunc:
         attrs: dict[str, Any] = {
             "global_symbol": SYMBOL_PREFIX + name,
             "calling_conv": "packed",
         }
-        if IS_PRIVATE in function.attrs:
+        if IS_PRIVATE in self._function.attrs:
             attrs = {}
-        if len(self._raw.params) > _VERY_MANY or COLD.keys() <= function.attrs.keys():
+        if len(self._raw.params) > _VERY_MANY or COLD.keys() <= self._function.attrs.keys():
             attrs |= COLD
-        return PrimFunc(
-            (Var("self_handle", HANDLE), args, num_args, result),
-            checks.build(body),
-            PrimType(INT32),
-            attrs=attrs,
-        )
+        return PrimFunc(params, body, PrimType(INT32), attrs=attrs)
 
     def _checks(
-        self, name: str, params: tuple[Var, ...], args: Var, num_args: Var
+        self, name: str, params: tuple[Var, ...], packed: abi.PackedParams
     ) -> ArgumentChecks:
-        buffers = self._function.buffer_map
+        buffers, (_, args, num_args, _) = self._function.buffer_map, packed
         if len(params) > MANY_ARGUMENTS:
             checks = ManyArgumentChecks(name, args, len(params), self._checking)
         else:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from tilewright.ir.convert import const
-from tilewright.ir.dtype import HANDLE, INT32, INT64, PrimType
-from tilewright.ir.expr import StringImm, Var
-from tilewright.ir.library import Parameter
+from tilewright.ir.dtype import INT32, INT64, PrimType
+from tilewright.ir.expr import StringImm
+from tilewright.ir.library import ITEM, Parameter
 from tilewright.ir.module import IRModule
 from tilewright.tir.call_boundary import structures as abi
 from tilewright.tir.call_boundary.argument_errors import COLD
@@ -15,6 +15,7 @@ from tilewright.tir.call_boundary.return_results import (
     INTO,
     IS_PRIVATE,
     RETURNS,
+    item_of,
     passed_params,
     result_buffers,
     writes_results,
@@ -61,6 +62,8 @@ def signatures_of(module: IRModule) -> dict[str, tuple[Parameter, ...]]:
             if writes_results(function):
                 found[name + INTO] = parameters
             parameters = parameters[: len(passed_params(function, returns=True))]
+            if item_of(function) is not None:
+                found[name + ITEM] = parameters
         found[name] = parameters
     return found
 
@@ -70,14 +73,13 @@ def text_function(symbol: str, text: str) -> PrimFunc:
 
     A program that is linked from object files of several libraries has one of them.
     """
-    result = abi.pointer_var("result")
-    view = abi.View(result)
+    params = abi.packed_params()
+    view = abi.View(params[-1])
     body = seq(
         view.store(abi.Field(INT32, 0), const(abi.TYPE_POINTER, "int32")),
         view.store(abi.Field(INT32, 1), const(0, "int32")),
         view.store(abi.Field(INT64, 1), abi.as_address(StringImm(text))),
         abi.return_value(const(0, "int32")),
     )
-    params = (Var("self_handle", HANDLE), abi.pointer_var("args"), Var("num_args", INT32), result)
     attrs = {"global_symbol": symbol, "calling_conv": "packed", "tir.is_weak": True, **COLD}
     return PrimFunc(params, body, PrimType(INT32), attrs=attrs)

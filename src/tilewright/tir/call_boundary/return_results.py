@@ -91,8 +91,16 @@ def writes_results(function: PrimFunc) -> bool:
     return '"slot"' not in function.attrs[RETURNS]
 
 
+def item_of(function: PrimFunc) -> Any:
+    """What the only item of the tuple that a function returns is; None for other results."""
+    structure = json.loads(function.attrs[RETURNS])
+    is_single = isinstance(structure, list) and len(structure) == 1
+    return None if not is_single or isinstance(structure[0], list) else structure[0]
+
+
 def return_results(
     function: PrimFunc,
+    structure: Any,
     values: dict[Var, Expr],
     result: Var,
     arguments: Callable[[dict[Var, Expr]], tuple[Expr, ...]],
@@ -103,6 +111,7 @@ def return_results(
 
     Args:
         function: the function, which has `RETURNS`.
+        structure: what is returned, as `RETURNS` says it.
         values: what its variables are in the packed function.
         result: where the packed function puts what it returns.
         arguments: gives the arguments of the raw function from `values` and the results' pointers.
@@ -112,8 +121,25 @@ def return_results(
     body = _Results(function, values, len(result_buffers(function)))
     body.allocate(result_buffers(function), device_type)
     body.attempt(Call(INT32, raw_name, arguments(body.values)))
-    body.move(json.loads(function.attrs[RETURNS]), result, 0)
+    body.move(structure, result, 0)
     return body.build()
+
+
+def return_tuple(item: GlobalVar, params: abi.PackedParams) -> Stmt:
+    """The body of a packed function that returns a tuple of what another one returns.
+
+    Args:
+        item: the other packed function.
+        params: of both.
+    """
+    *passed, result = params
+    steps = Steps()
+    slot = steps.memory("item", 2)
+    for word in range(2):
+        steps.do(slot.store(abi.Field(INT64, word), const(0, INT64)))
+    steps.do(abi.leave_unless_0(Call(INT32, item, (*passed, slot.pointer))))
+    made = new_tuple(slot.pointer, IntImm(INT32, 1), result)
+    return steps.before(abi.return_value(made))
 
 
 def with_slots(

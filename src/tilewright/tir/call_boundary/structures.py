@@ -126,6 +126,16 @@ def pointer_var(name: str, element: DType = INT64, scope: str = "global") -> Var
     return Var(name, HANDLE, PointerType(PrimType(element), scope))
 
 
+PackedParams = tuple[Var, Var, Var, Var]
+"""The parameters of a packed function: ``self``, ``args``, ``num_args``, and ``result``."""
+
+
+def packed_params() -> PackedParams:
+    """Those of a new packed function."""
+    args, result = pointer_var("args"), pointer_var("result")
+    return Var("self_handle", HANDLE), args, Var("num_args", INT32), result
+
+
 def as_pointer(address: Expr) -> Expr:
     """An int64 address as a handle."""
     return Call(HANDLE, Op.get("tir.reinterpret"), (address,))

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from tilewright.ir.expr import BinaryExpr, Broadcast, Call, Expr, Var
 from tilewright.ir.op import Op
-from tilewright.ir.rewrite import Rewriter, walk_once
+from tilewright.ir.rewrite import Rewriter, nodes_of
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import BufferStore, For, SeqStmt, Stmt, seq
@@ -55,7 +55,7 @@ def accumulate_lanes(
         vector_registers: how many there are.
     """
     op = Op.get("tir.reduce_lanes")
-    if not any(isinstance(node, Call) and node.op is op for node in walk_once(func.body)):
+    if not any(call.op is op for call in nodes_of(func.body, Call)):
         return func
     free = vector_registers - RESERVED_REGISTERS
     return func.with_body(_Accumulation(Aliases(func), vector_bits, free)(func.body))

@@ -25,7 +25,7 @@ from tilewright.ir.expr import (
     Var,
 )
 from tilewright.ir.op import Op
-from tilewright.ir.rewrite import Rewriter
+from tilewright.ir.rewrite import SparseRewriter
 from tilewright.tir.buffer import decl_buffer
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.op.math import copysign, floor, fmod
@@ -81,7 +81,7 @@ def expand_intrinsic(call: Call) -> Expr:
     return call if expansion is None else expansion(call)
 
 
-class DivisionExpansion(Rewriter):
+class DivisionExpansion(SparseRewriter):
     """Expands divisions of floats that are rounded down."""
 
     def FloorDiv(self, expr: FloorDiv) -> Expr:

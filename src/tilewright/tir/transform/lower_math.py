@@ -60,6 +60,7 @@ class _MathExpansion(DivisionExpansion):
     """Expands every call of a mathematical function, and of `lower_intrinsics` on the way."""
 
     def __init__(self, scales_natively: bool, has_fma: bool) -> None:
+        DivisionExpansion.__init__(self)
         self._scales_natively, self._has_fma = scales_natively, has_fma
 
     def Call(self, call: Call) -> Expr:

@@ -26,7 +26,7 @@ from tilewright.ir.convert import as_expr
 from tilewright.ir.dtype import INT32
 from tilewright.ir.expr import Call, Expr, IntImm, Var, is_const_int
 from tilewright.ir.rewrite import walk
-from tilewright.tir.buffer import BufferLoad
+from tilewright.tir.buffer import BufferLoad, storage_scope
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import (
     Allocate,
@@ -181,7 +181,7 @@ class _Promotion(StatementRewriter):
         """
         stores = (part for part in statements(stmt) if isinstance(part, BufferStore))
         updated = _updated(map(self._accesses, stores))
-        if not updated:
+        if all(self._is_register(location.data) for location in updated):
             return stmt
         once = For(Var("once", INT32), as_expr(0), as_expr(1), ForKind.SERIAL, stmt)
         # Guards of a tile that sticks out are better asked once, around all updates of an element.
@@ -332,7 +332,7 @@ class _Promotion(StatementRewriter):
         written = {data for data, items in by_memory.items() if any(t.is_store for t, _ in items)}
         found: list[Candidate] = []
         for data, items in by_memory.items():
-            if data in summary.allocated or self._is_register(data, items):
+            if data in summary.allocated or self._is_register(data):
                 continue
             if self._may_alias(data, written, set(by_memory)):
                 continue
@@ -349,9 +349,9 @@ class _Promotion(StatementRewriter):
     def _are_apart(self, locations: Iterable[Location]) -> bool:
         return self._accesses.are_apart(locations, self._scope)
 
-    def _is_register(self, data: Var, items: Sequence[tuple[MemoryReference, When]]) -> bool:
+    def _is_register(self, data: Var) -> bool:
         """Whether it is memory of scope ``local`` at constant indices: registers already."""
-        return items[0][0].node.buffer.scope() == "local" and data not in self._indexed
+        return storage_scope(data) == "local" and data not in self._indexed
 
     def _may_alias(self, data: Var, written: set[Var], accessed: set[Var]) -> bool:
         """Whether another memory of the loop may be the same, with one of the two written."""

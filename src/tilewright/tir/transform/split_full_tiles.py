@@ -68,9 +68,14 @@ _OPPOSITES: Final[dict[type, type]] = {LT: GE, LE: GT, GT: LE, GE: LT}
 
 def split_full_tiles(func: PrimFunc) -> PrimFunc:
     """`func` with nests of guarded loops doubled: once without guards, for where they all hold."""
-    if all(not isinstance(s, IfThenElse) and choice_of(s) is None for s in statements(func.body)):
+    if not _asks(func.body):
         return func
     return func.with_body(_Splitting()(shorten_guards(func.body)))
+
+
+def _asks(nest: Stmt) -> bool:
+    """Whether there are guards in `nest`, or choices between two values."""
+    return any(isinstance(s, IfThenElse) or choice_of(s) is not None for s in statements(nest))
 
 
 def choice_of(stmt: Stmt) -> Call | None:
@@ -93,6 +98,8 @@ class _Splitting(StatementRewriter):
         return seq(*merged([self(part) for part in stmt.seq])) if doubled is None else doubled
 
     def For(self, loop: For) -> Stmt:
+        if not _asks(loop):
+            return loop
         self._ranges.bind(loop.loop_var, loop.min, loop.extent)
         doubled = self._without_choice(loop) or self._doubled(loop)
         return parted(self._inside(loop)) if doubled is None else doubled

@@ -37,7 +37,7 @@ from tilewright.ir.expr import (
 )
 from tilewright.ir.node import Node
 from tilewright.ir.op import Op
-from tilewright.ir.rewrite import Rewriter, walk, walk_once
+from tilewright.ir.rewrite import Rewriter, nodes_of, walk
 from tilewright.tir.buffer import ONE, Buffer, BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import BufferStore, SeqStmt, Stmt, seq
@@ -59,7 +59,7 @@ def transpose_gathers(func: PrimFunc) -> PrimFunc:
     Args:
         func: a function over flat buffers, whose vectors are explicit.
     """
-    if not any(isinstance(node, BufferLoad) and _is_gather(node) for node in walk_once(func.body)):
+    if not any(map(_is_gather, nodes_of(func.body, BufferLoad))):
         return func
     return func.with_body(_Transposing(Aliases(func))(func.body))
 

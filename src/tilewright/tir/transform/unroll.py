@@ -11,12 +11,14 @@ tells the compiler of the device; only ``pragma_unroll_explicit = 1`` makes stra
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
+from typing import Any, NamedTuple
 
+from tilewright.arith.linear import LinearForm
 from tilewright.error import LoweringError
 from tilewright.ir.convert import as_expr
-from tilewright.ir.expr import Expr, IntImm, Var
+from tilewright.ir.expr import Add, Expr, IntImm, Mul, Ramp, Sub, Var
 from tilewright.ir.node import Node
 from tilewright.ir.rewrite import Rewriter
 from tilewright.tir.function import PrimFunc
@@ -32,6 +34,7 @@ from tilewright.tir.stmt import (
     While,
     seq,
 )
+from tilewright.tir.transform.analysis.affine import affine, plus_constant, to_expr
 from tilewright.tir.transform.building.folding import Iteration
 from tilewright.tir.transform.building.statements import statement_count, statements
 
@@ -171,6 +174,28 @@ def _unrolled_count(stmt: Stmt) -> int:
     return sum(_unrolled_count(child) for child in stmt.children() if isinstance(child, Stmt))
 
 
+class _Copies(NamedTuple):
+    """The copies of an expression."""
+
+    key_of: Callable[[Mapping[Var, Expr]], Any]
+    """Tells them apart: the values of the variables of unrolled loops that are mentioned."""
+    made: dict[Any, Expr]
+
+
+def _values_of(variables: Sequence[Var]) -> Callable[[Mapping[Var, Expr]], Any]:
+    return itemgetter(*variables) if variables else lambda _: None
+
+
+class _Index(NamedTuple):
+    """An index of which the iterations of unrolled loops share all but a constant."""
+
+    fixed: Expr | None
+    """The sum of what does not change; None if that is a constant."""
+    changing: Sequence[tuple[Var, int]]
+    """Variables of unrolled loops, and their coefficients."""
+    constant: int
+
+
 class _SharedIterations(Iteration):
     """All iterations of a nest of unrolled loops; they share the expressions in which they do not
     differ.
@@ -181,34 +206,70 @@ class _SharedIterations(Iteration):
 
     def __init__(self, nest: For) -> None:
         Iteration.__init__(self, {})
-        self._unrolled = {s.loop_var for s in statements(nest) if isinstance(s, For)}
+        loops = [stmt for stmt in statements(nest) if isinstance(stmt, For)]
+        self._unrolled = {loop.loop_var for loop in loops}
+        self._begins_at_constants = all(isinstance(loop.min, IntImm) for loop in loops)
         self._variables: dict[Node, tuple[Var, ...]] = {}
-        self._made: dict[tuple[int, ...], Expr] = {}
+        self._copies: dict[Expr, _Copies] = {}
         self._steps: dict[For, list[Expr]] = {}
+        self._indices: dict[Expr, _Index | None] = {}
 
     def __call__(self, node: Any) -> Any:
-        if not isinstance(node, Expr) or node.__class__ is IntImm:
+        values, kind = self._values, node.__class__
+        if kind is IntImm:
+            return node
+        if kind is Var:
+            return values.get(node, node)
+        if not isinstance(node, Expr):
             return Iteration.__call__(self, node)
-        values = self._values
-        key = (id(node), *[id(values[var]) for var in self._variables_in(node)])
-        found = self._made.get(key)
+        copies = self._copies.get(node)
+        if copies is None:
+            copies = self._copies[node] = _Copies(_values_of(self._variables_in(node)), {})
+        key = copies.key_of(values)
+        found = copies.made.get(key)
         if found is None:
-            found = self._made[key] = Iteration.__call__(self, node)
+            found = copies.made[key] = Iteration.__call__(self, node)
         return found
 
     def _variables_in(self, node: Node) -> tuple[Var, ...]:
         """The variables of unrolled loops that an expression mentions."""
+        if isinstance(node, Var):
+            return (node,) if node in self._unrolled else ()
         found = self._variables.get(node)
         if found is None:
-            if isinstance(node, Var):
-                found = (node,) if node in self._unrolled else ()
-            else:
-                mentioned: dict[Var, None] = {}
-                for part in node.children():
-                    mentioned |= dict.fromkeys(self._variables_in(part))
-                found = tuple(mentioned)
-            self._variables[node] = found
+            mentioned: dict[Var, None] = {}
+            for part in node.children():
+                mentioned |= dict.fromkeys(self._variables_in(part))
+            found = self._variables[node] = tuple(mentioned)
         return found
+
+    def Ramp(self, ramp: Ramp) -> Expr:
+        index = self._index(ramp.base)
+        if index is None or ramp.stride.__class__ is not IntImm:
+            return Iteration.Ramp(self, ramp)
+        constant = index.constant
+        for var, coefficient in index.changing:
+            constant += coefficient * self._values[var].value  # type: ignore[attr-defined]
+        base = plus_constant(index.fixed, constant, ramp.base.dtype)
+        return Ramp(base, ramp.stride, ramp.lanes)
+
+    def _index(self, expr: Expr) -> _Index | None:
+        """The parts of an index, if it changes, and is a sum of variables."""
+        if expr not in self._indices:
+            is_sum = expr.__class__ in (Add, Sub, Mul) and self._begins_at_constants
+            self._indices[expr] = self._parts(expr) if is_sum and self._variables_in(expr) else None
+        return self._indices[expr]
+
+    def _parts(self, expr: Expr) -> _Index | None:
+        terms, constant = affine(expr)
+        changing = [(term, n) for term, n in terms.items() if term in self._unrolled]
+        fixed = {term: n for term, n in terms.items() if term not in self._unrolled}
+        if any(term.__class__ is not Var for term in terms):
+            return None
+        if any(n < 0 for n in fixed.values()):
+            return None
+        whole = to_expr(LinearForm(fixed, 0), expr.dtype) if fixed else None
+        return _Index(whole, changing, constant)
 
     def For(self, loop: For) -> Stmt:
         steps = self._steps.get(loop)

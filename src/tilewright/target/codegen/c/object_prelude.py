@@ -21,7 +21,7 @@ typedef struct {
 static int32_t tw_new_array(void* slot, int32_t ndim, int32_t word, const void* shape) {
   const int64_t* extents = (const int64_t*)shape;
   uint64_t bytes = ((uint32_t)(word >> 8 & 255) * ((uint32_t)word >> 16) + 7) / 8;
-  uint64_t start = (sizeof(TwManaged) + 16 * (uint64_t)ndim + 63) & ~(uint64_t)63;
+  uint64_t head = sizeof(TwManaged) + 16 * (uint64_t)ndim + 63;
   TwManaged* block = NULL;
   if (!TVMFFITensorFromDLPackVersioned) {
     return tw_raise("RuntimeError", "new arrays need a tvm-ffi host: load the library there, or "
@@ -34,12 +34,12 @@ static int32_t tw_new_array(void* slot, int32_t ndim, int32_t word, const void* 
     }
     bytes *= (uint64_t)extents[axis];
   }
-  block = (TwManaged*)aligned_alloc(64, (start + bytes + 63) & ~(uint64_t)63);
+  block = (TwManaged*)malloc(head + bytes);
   if (!block) return tw_raise("MemoryError", "not enough memory for a result");
   memset(block, 0, sizeof *block);
   block->major = 1;
   block->deleter = free;
-  block->tensor.data = (char*)block + start;
+  block->tensor.data = (void*)(((uintptr_t)block + head) & ~(uintptr_t)63);
   block->tensor.device.device_type = 1;
   block->tensor.ndim = ndim;
   memcpy(&block->tensor.dtype, &word, 4);

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 from tilewright.error import CodegenError
 from tilewright.ir.dtype import INT32, DType
-from tilewright.ir.expr import Add, Broadcast, Call, Cast, Expr, IntImm, Mul, Sub
+from tilewright.ir.expr import Add, Broadcast, Call, Cast, Expr, IntImm, Mul, Sub, Var
+from tilewright.target.codegen.llvm.builder import KnownAddress
 from tilewright.target.codegen.llvm.conversions import cast
 from tilewright.target.codegen.llvm.emitter import FunctionEmitter, emits
 from tilewright.target.codegen.llvm.types import memory_type, value_type
@@ -31,23 +32,30 @@ def index_operand(emitter: FunctionEmitter, expr: Expr) -> str:
     return cast(emitter, emitter.operand(expr), expr.dtype, DType("int64"))
 
 
-def _linear(emitter: FunctionEmitter, expr: Any, factor: int, terms: dict[str, int]) -> int:
-    """Add `factor * expr` to `terms`; returns the constant part."""
+def _linear(
+    emitter: FunctionEmitter, expr: Any, factor: int, terms: dict[str, int], leaves: list[Expr]
+) -> int:
+    """Add `factor * expr` to `terms`, and what it is a sum of to `leaves`; returns the constant
+    part.
+    """
     kind = expr.__class__
     if kind is IntImm:
         return factor * expr.value
     if kind is Add:
-        return _linear(emitter, expr.a, factor, terms) + _linear(emitter, expr.b, factor, terms)
+        left = _linear(emitter, expr.a, factor, terms, leaves)
+        return left + _linear(emitter, expr.b, factor, terms, leaves)
     if kind is Sub:
-        return _linear(emitter, expr.a, factor, terms) + _linear(emitter, expr.b, -factor, terms)
+        left = _linear(emitter, expr.a, factor, terms, leaves)
+        return left + _linear(emitter, expr.b, -factor, terms, leaves)
     if kind is Mul:
         if expr.b.__class__ is IntImm:
-            return _linear(emitter, expr.a, factor * expr.b.value, terms)
+            return _linear(emitter, expr.a, factor * expr.b.value, terms, leaves)
         if expr.a.__class__ is IntImm:
-            return _linear(emitter, expr.b, factor * expr.a.value, terms)
+            return _linear(emitter, expr.b, factor * expr.a.value, terms, leaves)
     elif kind is Cast and _widens(expr):
         # Index arithmetic does not overflow, so it may be done in the wider type.
-        return _linear(emitter, expr.value, factor, terms)
+        return _linear(emitter, expr.value, factor, terms, leaves)
+    leaves.append(expr)
     register = index_operand(emitter, expr)
     terms[register] = terms.get(register, 0) + factor
     return 0
@@ -59,10 +67,25 @@ def address(emitter: FunctionEmitter, buffer: Buffer, index: Expr) -> str:
     The pointer moves step by step, one loop level at a time, so that each level computes its
     part once; the constant part comes last and is free.
     """
-    element = memory_type(buffer.dtype.element)
-    pointer = emitter.operand(buffer.data)
+    pointer, region = emitter.operand(buffer.data), emitter.region
+    key = pointer, buffer.dtype, id(index)
+    known = region.addresses.get(key)
+    if known is not None and known.variables.items() <= emitter.variables.items():
+        return known.register
     terms: dict[str, int] = {}
-    constant = _linear(emitter, index, buffer.dtype.lanes, terms)
+    leaves: list[Expr] = []
+    constant = _linear(emitter, index, buffer.dtype.lanes, terms, leaves)
+    pointer = _moved(emitter, pointer, buffer, terms, constant)
+    if not region.branches and all(leaf.__class__ is Var for leaf in leaves):
+        variables = {var: emitter.variables[var] for var in leaves}  # type: ignore[index]
+        region.addresses[key] = KnownAddress(index, variables, pointer)
+    return pointer
+
+
+def _moved(
+    emitter: FunctionEmitter, pointer: str, buffer: Buffer, terms: dict[str, int], constant: int
+) -> str:
+    element = memory_type(buffer.dtype.element)
     ordered = terms.items()
     if len(terms) > 1:
         ordered = sorted(ordered, key=lambda item: emitter.level((item[0],)))

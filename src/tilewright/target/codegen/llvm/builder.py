@@ -8,11 +8,12 @@ it depends on none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 from tilewright.ir.dtype import BOOL, DType
+from tilewright.ir.expr import Expr
 from tilewright.target.codegen.llvm.types import value_type
 
 
@@ -60,6 +61,18 @@ _READS: Final = ("load ", "phi ", "icmp ", "select ", "extractvalue ", "or ")
 """Prefixes of instructions that leave memory unchanged."""
 
 
+class KnownAddress(NamedTuple):
+    """An address that code has computed: of the element at `place`, a sum of variables.
+
+    Copies of the body of an unrolled loop share indices.
+    """
+
+    place: Expr
+    variables: Mapping[Any, str]
+    """The registers that the variables were in."""
+    register: str
+
+
 class Region:
     """A stretch of code: the function, or the body of one loop.
 
@@ -73,6 +86,8 @@ class Region:
         known: registers by the text of the computations whose results they hold.
         branches: the same for computations in branches that are being written, innermost last.
         block: the label of the basic block that is being written.
+        addresses: registers with addresses, by the base pointer, the dtype of what is there, and
+            the `id` of the index; none of those that are computed in branches.
     """
 
     def __init__(self, level: int) -> None:
@@ -82,6 +97,7 @@ class Region:
         self.known: dict[str, str] = {}
         self.branches: list[dict[str, str]] = []
         self.block = ""
+        self.addresses: dict[tuple[str, DType, int], KnownAddress] = {}
 
     def find(self, key: str) -> str | None:
         """The register that holds the value `key` at this position; None if there is none."""

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from tilewright.ir.expr import Expr
+from tilewright.ir.node import Node
 from tilewright.target.codegen.llvm.helper_functions import (
     CALL_PACKED,
     FFI_FUNCTIONS,
@@ -65,6 +67,8 @@ class ModuleText:
         self.needs_launcher = False
         self.params: dict[str, None] = {}
         """Names of the constants that the program refers to and does not contain."""
+        self.works: dict[Node, float | Expr | None] = {}
+        """What was found out about the work of loops and expressions, see `parallel`."""
 
     def declare(self, name: str, result: str, parameters: tuple[str, ...]) -> str:
         """The name under which the external function `name` is called."""

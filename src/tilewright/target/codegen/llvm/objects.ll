@@ -12,7 +12,7 @@ declare extern_weak i32 @TVMFFITensorFromDLPackVersioned(ptr, i32, i32, ptr)
 declare extern_weak i32 @TVMFFIFunctionGetGlobal(ptr, ptr)
 declare extern_weak i32 @TVMFFIFunctionCall(ptr, ptr, i32, ptr)
 declare extern_weak i32 @TVMFFIObjectDecRef(ptr)
-declare ptr @aligned_alloc(i64, i64)
+declare ptr @malloc(i64)
 declare void @free(ptr)
 declare { i64, i1 } @llvm.umul.with.overflow.i64(i64, i64)
 
@@ -54,11 +54,8 @@ allocate:
 reserve:
   %vectors = shl i64 %n, 4
   %head = add i64 %vectors, 143
-  %start = and i64 %head, -64
-  %end = add i64 %start, %bytes
-  %padded = add i64 %end, 63
-  %total = and i64 %padded, -64
-  %block = call ptr @aligned_alloc(i64 64, i64 %total)
+  %total = add i64 %head, %bytes
+  %block = call ptr @malloc(i64 %total)
   %failed = icmp eq ptr %block, null
   br i1 %failed, label %full, label %fill
 fill:
@@ -69,6 +66,10 @@ fill:
   store ptr @free, ptr %deleter
   %flags = getelementptr i8, ptr %block, i64 24
   store i64 0, ptr %flags
+  %base = ptrtoint ptr %block to i64
+  %latest = add i64 %base, %head
+  %aligned = and i64 %latest, -64
+  %start = sub i64 %aligned, %base
   %data = getelementptr i8, ptr %block, i64 %start
   %data.place = getelementptr i8, ptr %block, i64 32
   store ptr %data, ptr %data.place

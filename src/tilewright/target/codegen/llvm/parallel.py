@@ -28,6 +28,7 @@ from tilewright.ir.expr import (
     Var,
     is_const_int,
 )
+from tilewright.ir.node import Node
 from tilewright.ir.op import Op
 from tilewright.ir.rewrite import walk
 from tilewright.target.codegen.llvm.addresses import index_operand
@@ -59,15 +60,20 @@ class _UnknownError(Exception):
     """The work depends on values that are not known in front of the loop."""
 
 
-def iteration_work(loop: For, vector_bits: int) -> Expr | None:
+def iteration_work(
+    loop: For, vector_bits: int, known: dict[Node, float | Expr | None]
+) -> Expr | None:
     """The work of an average iteration of `loop`, in float64, about in cycles of a processor.
 
     Operations count as often as the loops around them run; cache misses do not count. It mentions
     only variables that are known in front of the loop. None if there is no such estimate: the body
     calls functions, or its work depends on values that it computes.
+
+    `known` remembers the work of loops and expressions, as copies of a loop's body share
+    expressions, and many ask about loops that are inside of each other.
     """
     try:
-        work = _as_expr(_Estimate(vector_bits).of(loop.body))
+        work = _as_expr(_Estimate(vector_bits, known).of_iteration(loop))
     except _UnknownError:
         return None
     work = substitute(work, {loop.loop_var: _middle(loop)})
@@ -97,12 +103,25 @@ def _as_expr(work: float | Expr) -> Expr:
 class _Estimate:
     """The work of statements: a number where it can be, as that is much less to do."""
 
-    def __init__(self, vector_bits: int) -> None:
+    def __init__(self, vector_bits: int, known: dict[Node, float | Expr | None]) -> None:
         self._vector_bits = max(vector_bits, 64)
-        self._known: dict[Expr, float] = {}  # copies of a loop's body share expressions
+        self._known = known
+
+    def of_iteration(self, loop: For) -> float | Expr:
+        """The work of the body of a loop."""
+        if loop not in self._known:
+            self._known[loop] = None
+            self._known[loop] = self.of(loop.body)
+        found = self._known[loop]
+        if found is None:
+            raise _UnknownError
+        return found
 
     def of(self, stmt: Stmt) -> float | Expr:
         """The work of a statement."""
+        if isinstance(stmt, BufferStore):
+            access = self._access(stmt.buffer, stmt.indices[0])
+            return self._operations(stmt.value) + access
         if isinstance(stmt, For):
             return self._loop(stmt)
         if isinstance(stmt, LetStmt):
@@ -116,17 +135,14 @@ class _Estimate:
         for child in stmt.children():
             if isinstance(child, Stmt):
                 total = total + self.of(child)
-        if isinstance(stmt, BufferStore):
-            total = total + self._operations(stmt.value)
-            total = total + self._access(stmt.buffer, stmt.indices[0])
-        elif isinstance(stmt, IfThenElse):
+        if isinstance(stmt, IfThenElse):
             total = total + self._operations(stmt.condition)
         elif isinstance(stmt, Evaluate):
             total = total + self._operations(stmt.value)
         return total
 
     def _loop(self, loop: For) -> float | Expr:
-        body = self.of(loop.body) + float(OPERATION)
+        body = self.of_iteration(loop) + float(OPERATION)
         if isinstance(body, float) and isinstance(loop.extent, IntImm):
             return body * max(loop.extent.value, 0)
         body = substitute(_as_expr(body), {loop.loop_var: _middle(loop)})
@@ -135,18 +151,20 @@ class _Estimate:
 
     def _operations(self, expr: Expr) -> float:
         """The work of an expression; indices are free."""
+        found = self._known.get(expr)
+        if isinstance(found, float):
+            return found
         if isinstance(expr, BufferLoad):
-            return self._access(expr.buffer, expr.indices[0])
+            found = self._known[expr] = self._access(expr.buffer, expr.indices[0])
+            return found
         if isinstance(expr, Call) and (not isinstance(expr.op, Op) or expr.op.name in FUNCTIONS):
             raise _UnknownError
         operands = [child for child in expr.children() if isinstance(child, Expr)]
         if not operands:
             return 0.0
-        found = self._known.get(expr)
-        if found is None:
-            unit = DIVISION if isinstance(expr, (Div, FloorDiv, FloorMod, Mod)) else OPERATION
-            own = unit * self._registers(expr.dtype.lanes * expr.dtype.bits)
-            found = self._known[expr] = sum(map(self._operations, operands)) + own
+        unit = DIVISION if isinstance(expr, (Div, FloorDiv, FloorMod, Mod)) else OPERATION
+        own = unit * self._registers(expr.dtype.lanes * expr.dtype.bits)
+        found = self._known[expr] = sum(map(self._operations, operands)) + own
         return found
 
     def _access(self, buffer: Buffer, index: Expr) -> float:
@@ -217,7 +235,8 @@ def _sizes_of_parts(
 
 def iteration_work_of(emitter: FunctionEmitter, loop: For) -> Expr | None:
     """The work of an iteration of `loop`, see `iteration_work`."""
-    work = iteration_work(loop, emitter.module.target.vector_bits)
+    module = emitter.module
+    work = iteration_work(loop, module.target.vector_bits, module.works)
     return None if work is None else emitter.analyzer.simplify(work)
 
 

@@ -13,6 +13,7 @@ from tilewright.ir.dtype import DType
 from tilewright.ir.expr import (
     LE,
     LT,
+    Add,
     And,
     Broadcast,
     Call,
@@ -126,11 +127,12 @@ class Location(NamedTuple):
         return self.offset < other.offset + other.lanes and other.offset < self.offset + self.lanes
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(slots=True, eq=False)
 class MemoryReference:
-    """A load or store in a loop."""
+    """A load or store in a loop; it never changes."""
 
     node: BufferLoad | BufferStore
+    is_store: bool
     location: Location | None
     """None where the elements are not neighbours in memory."""
     variables: frozenset[Var]
@@ -138,26 +140,58 @@ class MemoryReference:
     loads: bool
     """Whether the index or the predicate reads memory or calls something."""
 
-    @property
-    def is_store(self) -> bool:
-        """Whether it is a store."""
-        return isinstance(self.node, BufferStore)
+
+class _Base(NamedTuple):
+    """What an index is beside a constant."""
+
+    expr: Expr
+    form: LinearForm | None
+    """Where neighbouring elements begin; None for others, and where the index reads memory."""
+    terms: frozenset[tuple[Any, int]]
+    variables: frozenset[Var]
+    loads: bool
 
 
 class MemoryReferences:
-    """Computes `MemoryReference` objects, once per node."""
+    """Computes `MemoryReference` objects, once per node.
+
+    Unrolled loops share what their indices are beside a constant, which is looked at once, too.
+    """
 
     def __init__(self) -> None:
         self._known: dict[int, MemoryReference] = {}
+        self._bases: dict[int, _Base] = {}
         self._nodes: dict[Location, BufferLoad | BufferStore] = {}
 
     def __call__(self, node: BufferLoad | BufferStore) -> MemoryReference:
         found = self._known.get(id(node))
         if found is None or found.node is not node:
-            found = self._known[id(node)] = access_of(node)
+            found = self._known[id(node)] = self._reference(node)
             if found.location is not None:
                 self._nodes[found.location] = node
         return found
+
+    def _reference(self, node: BufferLoad | BufferStore) -> MemoryReference:
+        index, predicate, buffer = node.indices[0], node.predicate, node.buffer
+        start, lanes = contiguous_base(index)
+        added = 0
+        if isinstance(start, Add) and isinstance(start.b, IntImm):
+            start, added = start.a, start.b.value
+        base = self._bases.get(id(start))
+        if base is None or base.expr is not start:
+            base = self._bases[id(start)] = _base_of(start)
+        _, form, terms, variables, loads = base
+        key = None
+        if predicate is not None:
+            key = structural_key(predicate)
+            others, calls = _dependences(predicate)
+            variables, loads = variables | others, loads or calls
+        location = None
+        if form is not None and not loads and buffer.dtype.lanes == 1:
+            offset = form.constant + added
+            location = Location(buffer.data, terms, offset, lanes, key, buffer.dtype)
+        is_store = isinstance(node, BufferStore)
+        return MemoryReference(node, is_store, location, variables, loads)
 
     def are_apart(self, locations: Iterable[Location], scope: EnclosingScope) -> bool:
         """Whether different locations of one memory share no element, as far as can be told."""
@@ -172,20 +206,12 @@ class MemoryReferences:
         return spans_are_apart(list(rows.values()), scope)
 
 
-def access_of(node: BufferLoad | BufferStore) -> MemoryReference:
-    """A load or store of a flat buffer, with the elements that it reaches."""
-    index = node.indices[0]
-    predicate = None if node.predicate is None else structural_key(node.predicate)
-    base, lanes = contiguous_base(index)
-    location = None
-    plain = node.buffer.dtype.lanes == 1 and base.dtype.lanes == 1
-    variables, loads = _dependences(node)
-    if plain and not loads:
-        form = affine(base)
-        terms = frozenset(form.terms.items())
-        data, dtype = node.buffer.data, node.buffer.dtype
-        location = Location(data, terms, form.constant, lanes, predicate, dtype)
-    return MemoryReference(node, location, variables, loads)
+def _base_of(expr: Expr) -> _Base:
+    variables, loads = _dependences(expr)
+    if loads or expr.dtype.lanes != 1:
+        return _Base(expr, None, frozenset(), variables, loads)
+    form = affine(expr)
+    return _Base(expr, form, frozenset(form.terms.items()), variables, loads)
 
 
 def rows_are_apart(
@@ -224,13 +250,11 @@ def _first_and_last(loop: For) -> tuple[int, int]:
     return loop.min.value, loop.min.value + loop.extent.value - 1
 
 
-def _dependences(node: BufferLoad | BufferStore) -> tuple[frozenset[Var], bool]:
-    """The `variables` and `loads` of a `MemoryReference`."""
+def _dependences(expr: Expr) -> tuple[frozenset[Var], bool]:
+    """The `variables` and `loads` of a `MemoryReference` with an index or a predicate."""
     variables: set[Var] = set()
     loads = False
-    stack: list[Node] = (
-        [*node.indices] if node.predicate is None else [*node.indices, node.predicate]
-    )
+    stack: list[Node] = [expr]
     while stack:
         part = stack.pop()
         if isinstance(part, Var):

@@ -158,6 +158,15 @@ def to_expr(form: LinearForm, dtype: DType) -> Expr:
     return result
 
 
+def plus_constant(expr: Expr | None, constant: int, dtype: DType) -> Expr:
+    """`expr + constant`, as `to_expr` writes it where `expr` subtracts nothing; None is 0."""
+    if expr is None:
+        return _constant(constant, dtype)
+    if constant > 0:
+        return Add(expr, _constant(constant, dtype))
+    return Sub(expr, _constant(-constant, dtype)) if constant else expr
+
+
 def _product(term: Any, coefficient: int, dtype: DType) -> Expr:
     first, *others = factors_of(term)
     for factor in others:

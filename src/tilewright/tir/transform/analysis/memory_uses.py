@@ -7,7 +7,7 @@ from typing import Any
 
 from tilewright.ir.expr import Call, Var
 from tilewright.ir.node import Node
-from tilewright.ir.rewrite import walk, walk_once
+from tilewright.ir.rewrite import nodes_of, walk
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import (
@@ -38,12 +38,9 @@ def stored_pointers(function: PrimFunc) -> set[Var]:
 
 def written_pointers(function: PrimFunc) -> set[Var]:
     """The pointers through which `function` writes, or that it passes to someone who may."""
-    written: set[Var] = set()
-    for item in walk_once(function.body):
-        if isinstance(item, BufferStore):
-            written.add(item.buffer.data)
-        elif isinstance(item, Call):
-            written.update(arg for arg in item.args if isinstance(arg, Var) and arg.dtype.is_handle)
+    written = {store.buffer.data for store in nodes_of(function.body, BufferStore)}
+    for call in nodes_of(function.body, Call):
+        written.update(arg for arg in call.args if isinstance(arg, Var) and arg.dtype.is_handle)
     return written
 
 

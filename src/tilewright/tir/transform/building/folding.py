@@ -20,6 +20,7 @@ from tilewright.ir.expr import (
     Select,
     Var,
 )
+from tilewright.ir.node import map_tuple
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.stmt import Allocate, BufferStore, For, IfThenElse, LetStmt, Stmt, nop
 from tilewright.tir.substitute import BufferRewriter
@@ -143,7 +144,8 @@ class Iteration(FoldingRewriter):
     def _access(self, access: Any) -> Any:
         changed = access.map_children(self)
         if changed is not access:
-            indices = tuple(map(expand, changed.indices))
-            changed = changed.replace(indices=indices)
+            indices = map_tuple(expand, changed.indices)
+            if indices is not changed.indices:
+                changed = changed.replace(indices=indices)
         buffer = self.buffer(access.buffer)
         return changed if buffer is access.buffer else changed.replace(buffer=buffer)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from tilewright.ir.expr import Call, Div, Expr, FloorDiv, FloorMod, Mod, Var
-from tilewright.ir.rewrite import Rewriter, walk, walk_once
+from tilewright.ir.rewrite import Rewriter, nodes_of, walk
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.stmt import BufferStore, IfThenElse, LetStmt, Stmt, seq
 from tilewright.tir.substitute import variables_of
@@ -160,10 +160,8 @@ def indexed_memory(body: Stmt, accesses: MemoryReferences) -> set[Var]:
     """The local memory with accesses at indices that are not constants, which no register has."""
     return {
         node.buffer.data
-        for node in walk_once(body)
-        if isinstance(node, (BufferLoad, BufferStore))
-        and node.buffer.scope() == "local"
-        and not _is_constant(accesses(node))
+        for node in (*nodes_of(body, BufferLoad), *nodes_of(body, BufferStore))
+        if node.buffer.scope() == "local" and not _is_constant(accesses(node))
     }
 
 
