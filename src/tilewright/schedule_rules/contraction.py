@@ -20,6 +20,7 @@ from tilewright.schedule_rules.contraction_plan import (
 from tilewright.schedule_rules.contraction_steps import tile_contraction
 from tilewright.schedule_rules.dot_products import find_dot_products, grouped_axis, only_axis
 from tilewright.schedule_rules.elementwise import vectorize_elements
+from tilewright.schedule_rules.multiply_along_rows import find_row_products, multiply_along_rows
 from tilewright.schedule_rules.nest import Nest
 from tilewright.schedule_rules.operands import (
     MANY_ROWS,
@@ -88,6 +89,14 @@ def tile_products(
         limit = most * min(times)
         ways = [ways[0], *(p for p, t in zip(ways[1:], times[1:], strict=True) if t <= limit)]
     tiled = [partial(tile_contraction, plan, epilogue) for plan in ways]
+    along = find_row_products(found, machine, nest.outer, constants)
+    if along is not None:
+        takes = along.cycles()
+        others = ways[0].cycles(constants) if ways else math.inf
+        if takes < (CLEARLY if ways and ways[0].in_tiles else 1.0) * others:
+            return [partial(multiply_along_rows, along, epilogue), *tiled]
+        if takes <= most * others:
+            tiled.append(partial(multiply_along_rows, along, epilogue))
     inner = nest.innermost()
     if inner is None or not (ways and reads_matrix_once(ways[0], found, constants)):
         return tiled

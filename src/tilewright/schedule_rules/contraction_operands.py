@@ -75,7 +75,7 @@ class Operands(TiledContraction):
             return (vector // vectors, *steps, vector % vectors, lane, part)
 
         index_map = IndexMap.from_func(layout, len(iterators))
-        name = current_access(sch, self.block, plan, operand).buffer.name
+        name = current_access(sch, self.block, plan.found, operand).buffer.name
         copy = sch.reindex_cache_read(self.block, name, "global", index_map)
         if dot is not None:
             inline_padding(sch, copy, operand)
