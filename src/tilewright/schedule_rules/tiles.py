@@ -125,7 +125,8 @@ def register_tile(
             of the first cache.
         others: see `fits_registers`.
         are_lanes: whether rows become lanes of vectors: unless there is one tile of rows, their
-            number is a power of two, so that vectors are whole, and enough for squares.
+            number is a power of two, so that vectors are whole; and where they stay in the first
+            cache, enough for squares.
         whole_lines: whether a row of columns is one or more cache lines.
         in_blocks: whether columns stay in the first cache block by block of the reduction, so that
             results come from memory and go back for each block.
@@ -133,13 +134,14 @@ def register_tile(
     whole = -(-columns // lanes)
     few = near or in_blocks
     fitting = MOST_ROWS if few else machine.first_cache // (2 * depth * itemsize)
-    least = lanes // LEAST_LANES if are_lanes else 1
+    square = lanes // LEAST_LANES if are_lanes else 1
+    least = square if square <= 2 * fitting else 1
     candidates = [
         Tile(r, v)
         for v in range(1, min(MOST_VECTORS, whole) + 1)
         for r in range(1, min(MOST_ROWS, rows) + 1)
         if fits_registers(Tile(r, v), machine, others)
-        and r <= max(fitting, 6, least)
+        and r <= max(fitting, 6, square)
         and not (are_lanes and r != rows and (r & (r - 1) or r < least))
         and not (whole_lines and v * lanes * itemsize % LINE_BYTES and v < whole)
     ]
