@@ -236,7 +236,7 @@ def test_what_reads_products_of_rows_is_computed_for_a_few_of_them():
     np.testing.assert_array_equal(run(sch.mod, [x, y, d], (m, n), target), want)
 
 
-@pytest.mark.parametrize(("m", "n"), [(33, 512), (48, 700), (40, 1003)])
+@pytest.mark.parametrize(("m", "n"), [(32, 512), (48, 700), (40, 1003)])
 @pytest.mark.parametrize("dtype", ["int8", "bfloat16"])
 def test_few_rows_are_packed_instead_of_a_matrix_of_groups(m, n, dtype):
     """Groups of steps that are side by side are copied one by one, which takes its time."""

@@ -177,14 +177,15 @@ def _dot_product_plans(
         for dot in find_dot_products(form, machine):
             if not form.fixed or form.has_windows():
                 continue
+            free = form.moving[0].buffer.data in constants
             plan = Plan(
-                form, (form.column,), machine, outer, packed=True, transposed=transposed, dot=dot
-            )
+                form, (form.column,), machine, outer, packed=True, transposed=transposed, dot=dot,
+                is_ready=free,
+            )  # fmt: skip
             if plan.multiplies_matrices and not _has_matrices_of_rows(plan):
                 continue
             if plan.multiplies_matrices and transposed and not plan.in_tiles:
                 continue
-            free = form.moving[0].buffer.data in constants
             is_worth_packing = free or plan.uses >= plan.enough_uses
             may_be_few = transposed and not plan.in_tiles
             least = plan.lanes // (dot.size + 1) if may_be_few else plan.lanes

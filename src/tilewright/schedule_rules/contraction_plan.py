@@ -62,6 +62,9 @@ FAR: Final = 2048
 ENOUGH_FILLED: Final = 0.75
 """The part of the lanes that should be used."""
 
+FILLED: Final = 0.05
+"""The part of the steps that zeros may be added to them, so that squares are whole."""
+
 WAYS: Final = 8
 """Minimum number of lines that a set of a cache holds; the number of sets is a power of two."""
 
@@ -123,6 +126,7 @@ class Plan:
         packs_rows: whether the operand with rows is copied first, those of a tile side by side.
         dot: how it is computed by dot products; a step then stands for a group of steps, and a
             row for the rows that an instruction multiplies at once.
+        is_ready: whether the operand with columns is packed when the program is compiled.
     """
 
     def __init__(
@@ -137,6 +141,7 @@ class Plan:
         near_panels: bool = False,
         packs_rows: bool = False,
         dot: DotProduct | None = None,
+        is_ready: bool = False,
     ) -> None:
         self.found = found
         self.columns = columns
@@ -147,12 +152,15 @@ class Plan:
         self.near_panels = near_panels
         self.packs_rows = packs_rows
         self.dot = dot
+        self.is_ready = is_ready
         a = found.accesses
         self.lanes = machine.lanes(a.stores[0].buffer.dtype)
         self.depth = a.count(a.reduction)
+        self.step_multiple = 1
         if dot is not None:
-            self.depth = self._depth_in_groups(dot)
             self.lanes = dot.kind.columns if self.multiplies_matrices else self.lanes
+            self.step_multiple = self._step_multiple(dot)
+            self.depth = self._depth_in_groups(dot)
         self.width_of_all = a.count(columns)
         self.rows = -(-found.row_count() // (1 if dot is None else dot.kind.rows))
         self.reuse = self.rows * a.count(
@@ -202,11 +210,26 @@ class Plan:
         """Whether groups of steps are side by side in memory, so that each is copied on its own."""
         return self.dot is not None and self.found.moving[0].stride(self.dot.step) == 1
 
+    def _step_multiple(self, dot: DotProduct) -> int:
+        """What the number of steps becomes a multiple of: of a group, or, where groups are copied
+        in squares, of a square, if that adds few steps.
+
+        The operand with rows is filled up in each step, which takes longer than copying a few
+        columns group by group, unless some steps are missing in any case.
+        """
+        accesses, found = self.found.accesses, self.found
+        extent = accesses.extents[dot.step]
+        if extent is None or self.is_ready or not self.has_groups() or self.in_tiles:
+            return dot.size
+        are_few = accesses.extent(found.column) < accesses.extent(found.row)
+        filled = -(-extent // self.lanes) * self.lanes
+        is_little = filled - extent <= FILLED * extent and self.lanes % dot.size == 0
+        return dot.size if not is_little or (are_few and extent % dot.size == 0) else self.lanes
+
     def _depth_in_groups(self, dot: DotProduct) -> int:
-        if not dot.kind.in_tiles:
-            return -(-self.depth // dot.size)
         extent = self.found.accesses.extent(dot.step)
-        return self.depth // extent * -(-extent // dot.size)
+        filled = -(-extent // self.step_multiple) * self.step_multiple
+        return self.depth // extent * -(-filled // dot.size)
 
     def _converted(self) -> list[StridedAccess]:
         """The operands that are converted to the type of the sums before they are multiplied.
@@ -286,7 +309,7 @@ class Plan:
         extent = self.found.accesses.extents[var]
         if extent is None or self.dot is None or var is not self.dot.step:
             return extent
-        return -(-extent // self.dot.size)
+        return -(-extent // self.step_multiple) * self.step_multiple // self.dot.size
 
     def block_depths(self) -> list[int]:
         """Other lengths of a block of the sum, which divide it."""

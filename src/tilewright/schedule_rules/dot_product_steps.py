@@ -13,12 +13,19 @@ from tilewright.schedule_rules.accesses import BlockAccesses, StridedAccess, acc
 from tilewright.schedule_rules.contraction_plan import Plan
 from tilewright.schedule_rules.dot_products import grouped_axis, only_axis
 from tilewright.schedule_rules.elementwise import vectorize_elements
-from tilewright.schedule_rules.nest import DoesNotFitError, accepts, block_of
+from tilewright.schedule_rules.nest import (
+    DoesNotFitError,
+    accepts,
+    block_of,
+    loops_inside,
+    present,
+    split_into,
+)
 from tilewright.schedule_rules.operands import Contraction
 from tilewright.schedule_rules.reduce_along_columns import reduce_along_columns
 from tilewright.schedule_rules.reduce_along_rows import reduce_along_rows
 from tilewright.schedule_rules.structures import apply_first_rule, apply_rule
-from tilewright.tir.schedule import BlockRV, Schedule
+from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
 from tilewright.tir.transform.analysis.affine import affine, stride_along
 from tilewright.tir.transform.machine import Machine
 
@@ -39,10 +46,11 @@ def prepare_operands(
     Returns:
         The blocks that read the result now, in order.
     """
-    epilogue = _pad(sch, block, plan, epilogue)
     assert plan.dot is not None
+    # What is filled up last is guarded as a whole, which is lowered to whole vectors.
     if plan.dot.kind.shifts:
         epilogue = shift(sch, block, plan.found, plan.machine, plan.outer, epilogue)
+    epilogue = _pad(sch, block, plan, epilogue)
     _group_rows(sch, block, plan)
     return epilogue
 
@@ -64,6 +72,26 @@ def inline_padding(sch: Schedule, copy: BlockRV, original: StridedAccess) -> Non
         (load,) = accesses_of(block_of(sch, copy)).loads
 
 
+def copy_in_registers(
+    sch: Schedule, copy: BlockRV, original: StridedAccess, step: LoopRV, lanes: int
+) -> None:
+    """Fill up and shift what steps multiply right before they do.
+
+    Args:
+        copy: the block that makes it of an operand, perhaps of what others made of it.
+        original: the operand.
+        step: the innermost loop over steps that is not unrolled.
+        lanes: how many elements an instruction multiplies.
+    """
+    inline_padding(sch, copy, original)
+    sch.compute_at(copy, step)
+    *around, along = loops_inside(sch, copy, step)
+    (vector,), lane = split_into(sch, along, [lanes])
+    for loop in (*around, *present(vector)):
+        sch.unroll(loop)
+    sch.vectorize(lane)
+
+
 def _pad(
     sch: Schedule, block: BlockRV, plan: Plan, epilogue: Sequence[BlockRV]
 ) -> Sequence[BlockRV]:
@@ -71,7 +99,7 @@ def _pad(
     assert dot is not None
     # Blocks of panels in tile registers are whole: the last one is as fast as the others.
     columns = plan.lanes * (plan.panels()[-1] if plan.in_tiles else 1)
-    multiples: dict[Var, int] = {dot.step: dot.size, plan.columns[-1]: columns}
+    multiples: dict[Var, int] = {dot.step: plan.step_multiple, plan.columns[-1]: columns}
     multiples[plan.found.row] = dot.kind.rows
     if len(plan.columns) > 1 and not _are_whole(accesses, multiples):
         raise DoesNotFitError("merged columns cannot be padded")
@@ -150,7 +178,8 @@ def _group_rows(sch: Schedule, block: BlockRV, plan: Plan) -> None:
     assert dot is not None
     load = current_access(sch, block, plan.found, operand)
     is_stored = str(load.buffer.dtype) == dot.dtypes[0]
-    if is_stored and load.buffer is operand.buffer and load.stride(dot.step) == 1:
+    is_as_it_is = load.buffer is operand.buffer or fills_rows_in_registers(plan)
+    if is_stored and is_as_it_is and load.stride(dot.step) == 1:
         return
     copy = sch.cache_read(block, load.buffer.name, "global", [block])
     inline_padding(sch, copy, operand)
@@ -164,6 +193,15 @@ def _group_rows(sch: Schedule, block: BlockRV, plan: Plan) -> None:
         apply_rule(vectorize_elements, sch, copy, plan.machine, around)
     else:
         _interleave(sch, copy, axis, dot.size, *_distant_rows(plan))
+
+
+def fills_rows_in_registers(plan: Plan) -> bool:
+    """Whether what fills up the steps of the operand with rows is put there in each step, so that
+    it is not copied."""
+    (operand,) = plan.found.fixed
+    assert plan.dot is not None
+    is_stored = str(operand.buffer.dtype) == plan.dot.dtypes[0]
+    return is_stored and operand.stride(plan.dot.step) == 1 and not plan.multiplies_matrices
 
 
 def _distant_rows(plan: Plan) -> tuple[int, int]:

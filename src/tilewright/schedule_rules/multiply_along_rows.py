@@ -19,6 +19,7 @@ from tilewright.schedule_rules.accesses import StridedAccess, accesses_of
 from tilewright.schedule_rules.contraction_plan import IN_MEMORY, NEAR_BYTES, UNITS
 from tilewright.schedule_rules.decisions import choose, powers_of_two
 from tilewright.schedule_rules.dot_product_steps import (
+    copy_in_registers,
     current_access,
     inline_padding,
     pad,
@@ -32,7 +33,6 @@ from tilewright.schedule_rules.nest import (
     block_of,
     loops_around,
     loops_by_iterator,
-    loops_inside,
     parallelize,
 )
 from tilewright.schedule_rules.operands import Contraction
@@ -265,7 +265,6 @@ class _Steps:
         sch.reorder(*around, square, rows, tile_column, tile_row, step, row, column, lane, part)
         if around:
             sch.compute_at(copy, around[-1])
-        self._change_columns(lanes, step)
         self._vectorize_rows(copy, loops_around(sch, copy, around[-1] if around else None))
         if plan.asks_ahead():
             name = found.moving[0].buffer.name
@@ -275,6 +274,7 @@ class _Steps:
         unrolled = [n for n in STEPS if plan.steps % n == 0]
         step, together = sch.split(step, [None, choose(sch, unrolled, unrolled[-1])])
         sch.unroll(together)
+        self._change_columns(lanes, step)
         init = sch.decompose_reduction(lanes, step)
         sch.vectorize(sch.get_loops(init)[-1])
         sch.tensorize(lane, plan.dot.lane_intrinsic(plan.lanes))
@@ -320,23 +320,18 @@ class _Steps:
         return current_access(self.sch, block, self.plan.found, load)
 
     def _change_columns(self, lanes: BlockRV, step: LoopRV) -> None:
-        """Fill up and shift a vector of columns right before it is multiplied, in registers.
+        """Fill up and shift vectors of columns right before they are multiplied, in registers.
 
         Args:
             lanes: the block that multiplies.
-            step: the loop over steps.
+            step: the innermost loop over steps that is not unrolled.
         """
         sch, (operand,) = self.sch, self.plan.found.moving
         current = self._current(lanes, operand).buffer
         if current is operand.buffer:
             return
         (copy,) = (b for b in sch.get_producers(lanes) if sch.get(b).writes[0].buffer is current)
-        inline_padding(sch, copy, operand)
-        sch.compute_at(copy, step)
-        *columns, lane = loops_inside(sch, copy, step)
-        for loop in columns:
-            sch.unroll(loop)
-        sch.vectorize(lane)
+        copy_in_registers(sch, copy, operand, step, self.plan.group)
 
     def _add_lanes(self, place: LoopRV) -> None:
         """Add the lanes of results: a vector of them at once.
