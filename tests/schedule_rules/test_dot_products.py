@@ -186,6 +186,15 @@ def test_few_rows_are_multiplied_by_rows_of_weights_as_they_are(m, n, dtype):
 
 
 @pytest.mark.parametrize("dtype", ["int8", "bfloat16"])
+@pytest.mark.parametrize(("n", "k"), [(512, 300), (33, 64), (7, 1000)])
+def test_a_single_row_is_multiplied_by_rows_of_weights(n, k, dtype):
+    mod, _ = with_rows_of_weights(1, n, k, dtype)
+    script = mod["main"].script()
+    assert "T.dp" in script
+    assert "_rf = T.alloc_buffer" in script
+
+
+@pytest.mark.parametrize("dtype", ["int8", "bfloat16"])
 def test_a_step_of_products_of_rows_loads_and_multiplies_and_no_more(dtype):
     mod, target = with_rows_of_weights(8, 64, 1024, dtype)
     code = tvm.build(mod, target=target).get_source("asm")

@@ -29,6 +29,7 @@ from tilewright.schedule_rules.operands import (
     constant_memory,
     few_rows,
     find_contraction,
+    find_single_row,
     narrow_memory,
 )
 from tilewright.schedule_rules.reduce_along_columns import reduce_along_columns
@@ -78,10 +79,11 @@ def tile_products(
         epilogue: element-wise blocks that read the result, for each tile of it.
         most: maximum estimated time of a way, as a multiple of that of the best one.
     """
-    found = find_contraction(nest.accesses)
+    found, constants = find_contraction(nest.accesses), constant_memory(sch)
     if found is None:
-        return []
-    constants = constant_memory(sch)
+        single = find_single_row(nest.accesses)
+        along = single and find_row_products(single, machine, nest.outer, constants)
+        return [] if along is None else [partial(multiply_along_rows, along, epilogue)]
     found = replace(found, few_rows=few_rows(sch), narrow=narrow_memory(sch))
     ways = plans(found, machine, nest.outer, constants)
     if most < math.inf and ways:
