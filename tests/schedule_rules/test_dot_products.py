@@ -9,8 +9,8 @@ from tests.target.llvm.emulation import emulated
 
 import tilewright as tvm
 from tilewright import te, topi
-from tilewright.schedule_rules.multiply_along_rows import RowProducts
 from tilewright.schedule_rules.operands import CONSTANT_PARAMS
+from tilewright.schedule_rules.row_products import RowProducts
 from tilewright.target import Target
 from tilewright.tir.transform.lift_copies import lift_copies
 

@@ -20,7 +20,7 @@ from tilewright.schedule_rules.contraction_plan import (
 from tilewright.schedule_rules.contraction_steps import tile_contraction
 from tilewright.schedule_rules.dot_products import find_dot_products, grouped_axis, only_axis
 from tilewright.schedule_rules.elementwise import vectorize_elements
-from tilewright.schedule_rules.multiply_along_rows import find_row_products, multiply_along_rows
+from tilewright.schedule_rules.multiply_along_rows import multiply_along_rows
 from tilewright.schedule_rules.nest import Nest
 from tilewright.schedule_rules.operands import (
     MANY_ROWS,
@@ -34,6 +34,7 @@ from tilewright.schedule_rules.operands import (
 )
 from tilewright.schedule_rules.reduce_along_columns import reduce_along_columns
 from tilewright.schedule_rules.reduce_along_rows import reduce_along_rows
+from tilewright.schedule_rules.row_products import find_row_products
 from tilewright.schedule_rules.structures import Structure, apply_rule
 from tilewright.tir.schedule import BlockRV, Schedule
 from tilewright.tir.transform.machine import Machine
@@ -68,7 +69,8 @@ def tile_products(
                     the element-wise consumers of the tile
 
     Where few rows use columns from far away, nothing is packed, and all rows use a block of a panel
-    before the next panel: it stays in the first cache meanwhile.
+    before the next panel: it stays in the first cache meanwhile. Where few rows are multiplied by
+    rows, and there are instructions for it, vectors run along the sum; see `multiply_along_rows`.
 
     The structures differ in which iterators are columns (one, several merged ones such as the
     pixels of an image, or the rows of the result), and in which operands are packed. Left to the
@@ -93,12 +95,11 @@ def tile_products(
     tiled = [partial(tile_contraction, plan, epilogue) for plan in ways]
     along = find_row_products(found, machine, nest.outer, constants)
     if along is not None:
-        takes = along.cycles()
-        others = ways[0].cycles(constants) if ways else math.inf
-        if takes < (CLEARLY if ways and ways[0].in_tiles else 1.0) * others:
-            return [partial(multiply_along_rows, along, epilogue), *tiled]
-        if takes <= most * others:
-            tiled.append(partial(multiply_along_rows, along, epilogue))
+        structure, time = partial(multiply_along_rows, along, epilogue), along.cycles()
+        other = ways[0].cycles(constants) if ways else math.inf
+        if time < (CLEARLY if ways and ways[0].in_tiles else 1.0) * other:
+            return [structure, *tiled]
+        tiled += [structure] if time <= most * other else []
     inner = nest.innermost()
     if inner is None or not (ways and reads_matrix_once(ways[0], found, constants)):
         return tiled

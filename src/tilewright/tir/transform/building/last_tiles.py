@@ -39,13 +39,13 @@ def parted(stmt: Stmt) -> Stmt:
     if not isinstance(stmt.body, IfThenElse) and statement_count(stmt.body) > MOST_STATEMENTS:
         return stmt
     extent, most = stmt.extent.value, 1 if is_parallel else MOST_LAST
-    asked = [item for item in _questions(stmt) if extent - most <= item.count < extent]
+    asked = [item for item in _questions(stmt) if extent - most <= item.iterations < extent]
     if is_parallel:  # the second case is that of the last tile alone
         asked = [item for item in asked if item.part is item.branch.condition]
-    count = min((item.count for item in asked), default=0)
+    count = min((item.iterations for item in asked), default=0)
     if not count:
         return stmt
-    left, asked = extent - count, [item for item in asked if item.count == count]
+    left, asked = extent - count, [item for item in asked if item.iterations == count]
     known, cut = Iteration({stmt.loop_var: as_expr(stmt.min + count)}), _Cutting()
     if is_parallel:
         knowing = _Choosing(asked, lambda item: item.where_not(lambda other: cut(known(other))))
@@ -68,12 +68,12 @@ class _Question(NamedTuple):
     Attributes:
         branch: the branch.
         part: the part.
-        count: the number of these iterations.
+        iterations: the number of these.
     """
 
     branch: IfThenElse
     part: Expr
-    count: int
+    iterations: int
 
     @property
     def other(self) -> Stmt:
