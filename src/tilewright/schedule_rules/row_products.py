@@ -15,7 +15,7 @@ from tilewright.schedule_rules.reduce_along_rows import FAR_ROWS
 from tilewright.schedule_rules.tiles import LOAD, LOADS, MOST_ROWS, STREAM, Tile, fits_registers
 from tilewright.tir.transform.machine import ADD_LATENCY, LINE_BYTES, Machine
 
-ADDING_LANES: Final = 2.5
+ADDING_LANES: Final = 3.1
 """Cycles in which the lanes of a result are added, as a part of squares."""
 
 ASKED_BYTES: Final = 9.0
