@@ -10,6 +10,7 @@ from tests.target.llvm.emulation import emulated
 import tilewright as tvm
 from tilewright import te, topi
 from tilewright.schedule_rules.operands import CONSTANT_PARAMS
+from tilewright.schedule_rules.row_products import RowProducts
 from tilewright.target import Target
 from tilewright.tir.transform.lift_copies import lift_copies
 
@@ -173,7 +174,78 @@ def with_rows_of_weights(m, n, k, dtype):
     return mod, target
 
 
-@pytest.mark.parametrize(("m", "n"), [(5, 512), (8, 700), (17, 1003)])
+@pytest.mark.parametrize(("m", "n"), [(5, 512), (8, 700), (7, 1003)])
+@pytest.mark.parametrize("dtype", ["int8", "bfloat16"])
+def test_few_rows_are_multiplied_by_rows_of_weights_as_they_are(m, n, dtype):
+    """Vectors run along the sum, with what they need of the weights in registers."""
+    mod, _ = with_rows_of_weights(m, n, 300, dtype)
+    script = mod["main"].script()
+    assert "T.dp" in script
+    assert "_rf = T.alloc_buffer" in script  # the lanes of sums
+    assert not re.search(r"B\w*_global = T.alloc_buffer", script)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "bfloat16"])
+@pytest.mark.parametrize(("n", "k"), [(512, 300), (33, 64), (7, 1000)])
+def test_a_single_row_is_multiplied_by_rows_of_weights(n, k, dtype):
+    mod, _ = with_rows_of_weights(1, n, k, dtype)
+    script = mod["main"].script()
+    assert "T.dp" in script
+    assert "_rf = T.alloc_buffer" in script
+
+
+@pytest.mark.parametrize("dtype", ["int8", "bfloat16"])
+def test_a_step_of_products_of_rows_loads_and_multiplies_and_no_more(dtype):
+    mod, target = with_rows_of_weights(8, 64, 1024, dtype)
+    code = tvm.build(mod, target=target).get_source("asm")
+    bodies = re.findall(r"^(\.LBB\w+):[^\n]*\n((?:\t[^\n]*\n)*?)\tj\w+\t\1$", code, re.M)
+    (body,) = (body for _, body in bodies if "\tvpdpbusd\t" in body or "\tvdpbf16ps\t" in body)
+    vectors = [line for line in body.splitlines() if "%zmm" in line]
+    products = [line for line in vectors if re.match(r"\tv(pdpbusd|dpbf16ps)\t", line)]
+    others = [line for line in vectors if line not in products]
+    assert len(products) >= 2 * 16
+    assert len(others) <= 2 * (8 + 2)
+    assert all(re.match(r"\tv(mov\w+|pxorq)\t[^%]*\(", line) for line in others)
+
+
+@pytest.mark.parametrize("case", range(len(CASES)), ids=[" ".join(case) for case in CASES])
+def test_rows_are_multiplied_by_rows(case, monkeypatch):
+    """The instructions for it may be slower than others for a size, but they are right."""
+    name, a = CASES[case]
+    b = "int8" if a == "uint8" else a
+    target, rng = Target(PROCESSORS[name][0]), np.random.default_rng(case)
+    batch = LAYOUTS[case % len(LAYOUTS)][1]
+    m, n, k = (int(rng.integers(low, high)) for low, high in ((2, 20), (5, 70), (60, 300)))
+    func = product(m, n, k, a, b, transposed=True, batch=batch)
+    monkeypatch.setattr(RowProducts, "cycles", lambda _: 0.0)
+    sch = tvm.default_schedule(func, target)
+    converts = a == "int8" and "pmaddwd" in PROCESSORS[name][1][a]  # to pairs of int16
+    assert ("dots_" in str(sch.trace)) is not converts
+    x, y = numbers(rng, (*batch, m, k), a), numbers(rng, (*batch, n, k), b)
+    want = x.astype("float64") @ y.swapaxes(-1, -2).astype("float64")
+    if sums(a) == "int32":
+        want = want.astype("int64").astype("int32")
+    assert_close(run(sch.mod, [x, y], (*batch, m, n), target), want)
+
+
+def test_what_reads_products_of_rows_is_computed_for_a_few_of_them():
+    target, rng = Target(PROCESSORS["znver4"][0]), np.random.default_rng(0)
+    m, n, k = 7, 100, 333
+    A, B = te.placeholder((m, k), "int8", "A"), te.placeholder((n, k), "int8", "B")
+    D, r = te.placeholder((n,), "int32", "D"), te.reduce_axis((0, k), "r")
+    P = te.compute((m, n), lambda i, j: te.sum(converted(A[i, r], B[j, r]), r), "P")
+    R = te.compute((m, n), lambda i, j: (P[i, j] + D[j]).astype("float32") * 0.25, "R")
+    sch = tvm.default_schedule(te.create_prim_func([A, B, D, R]), target)
+    assert "dots_" in str(sch.trace)
+    square = sch.get(sch.get_loops("P_rf_update_o")[0])
+    assert any(sch.get(loop) is square for loop in sch.get_loops("R"))
+    x, y = numbers(rng, (m, k), "int8"), numbers(rng, (n, k), "int8")
+    d = rng.integers(-1000, 1000, n).astype("int32")
+    want = (x.astype("int32") @ y.astype("int32").T + d) * np.float32(0.25)
+    np.testing.assert_array_equal(run(sch.mod, [x, y, d], (m, n), target), want)
+
+
+@pytest.mark.parametrize(("m", "n"), [(32, 512), (48, 700), (40, 1003)])
 @pytest.mark.parametrize("dtype", ["int8", "bfloat16"])
 def test_few_rows_are_packed_instead_of_a_matrix_of_groups(m, n, dtype):
     """Groups of steps that are side by side are copied one by one, which takes its time."""

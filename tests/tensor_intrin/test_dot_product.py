@@ -30,6 +30,15 @@ def test_the_implementation_is_what_the_description_says(lanes, kind):
     assert str(c.dtype) == {"i": "int32", "u": "uint32"}[kind[4]]
 
 
+@pytest.mark.parametrize("kind", [*(f"x4_{k}" for k in KINDS), "x2_i16i16i32", "x2_bf16bf16f32"])
+@pytest.mark.parametrize("lanes", [4, 16])
+def test_lanes_of_long_sums_are_what_their_description_says(lanes, kind):
+    intrinsic = TensorIntrin.get(f"dots_{lanes}{kind}")
+    assert first_difference(intrinsic.desc, intrinsic.impl) is None
+    a, b, c = (intrinsic.desc.buffer_map[param] for param in intrinsic.desc.params)
+    assert [int(x.shape[0]) for x in (a, b, c)] == [lanes * int(kind[1])] * 2 + [lanes]
+
+
 @pytest.mark.parametrize(
     "kind", ["2x2x8_" + k for k in KINDS if "i7" not in k] + ["2x2x4_bf16bf16f32"]
 )
@@ -53,6 +62,7 @@ def test_other_names(name):
         "dot_8x4_i7i8i32",
         "dot_16x4",
         "dot_16x4_f",
+        "dots_5x4_i8i8i32",
         "mmla_2x2x4_i8i8i32",
     ],
 )

@@ -20,6 +20,7 @@ from tilewright.schedule_rules.contraction_plan import (
 from tilewright.schedule_rules.contraction_steps import tile_contraction
 from tilewright.schedule_rules.dot_products import find_dot_products, grouped_axis, only_axis
 from tilewright.schedule_rules.elementwise import vectorize_elements
+from tilewright.schedule_rules.multiply_along_rows import multiply_along_rows
 from tilewright.schedule_rules.nest import Nest
 from tilewright.schedule_rules.operands import (
     MANY_ROWS,
@@ -28,10 +29,12 @@ from tilewright.schedule_rules.operands import (
     constant_memory,
     few_rows,
     find_contraction,
+    find_single_row,
     narrow_memory,
 )
 from tilewright.schedule_rules.reduce_along_columns import reduce_along_columns
 from tilewright.schedule_rules.reduce_along_rows import reduce_along_rows
+from tilewright.schedule_rules.row_products import find_row_products
 from tilewright.schedule_rules.structures import Structure, apply_rule
 from tilewright.tir.schedule import BlockRV, Schedule
 from tilewright.tir.transform.machine import Machine
@@ -66,7 +69,8 @@ def tile_products(
                     the element-wise consumers of the tile
 
     Where few rows use columns from far away, nothing is packed, and all rows use a block of a panel
-    before the next panel: it stays in the first cache meanwhile.
+    before the next panel: it stays in the first cache meanwhile. Where few rows are multiplied by
+    rows, and there are instructions for it, vectors run along the sum; see `multiply_along_rows`.
 
     The structures differ in which iterators are columns (one, several merged ones such as the
     pixels of an image, or the rows of the result), and in which operands are packed. Left to the
@@ -77,10 +81,11 @@ def tile_products(
         epilogue: element-wise blocks that read the result, for each tile of it.
         most: maximum estimated time of a way, as a multiple of that of the best one.
     """
-    found = find_contraction(nest.accesses)
+    found, constants = find_contraction(nest.accesses), constant_memory(sch)
     if found is None:
-        return []
-    constants = constant_memory(sch)
+        single = find_single_row(nest.accesses)
+        along = single and find_row_products(single, machine, nest.outer, constants)
+        return [] if along is None else [partial(multiply_along_rows, along, epilogue)]
     found = replace(found, few_rows=few_rows(sch), narrow=narrow_memory(sch))
     ways = plans(found, machine, nest.outer, constants)
     if most < math.inf and ways:
@@ -88,6 +93,13 @@ def tile_products(
         limit = most * min(times)
         ways = [ways[0], *(p for p, t in zip(ways[1:], times[1:], strict=True) if t <= limit)]
     tiled = [partial(tile_contraction, plan, epilogue) for plan in ways]
+    along = find_row_products(found, machine, nest.outer, constants)
+    if along is not None:
+        structure, time = partial(multiply_along_rows, along, epilogue), along.cycles()
+        other = ways[0].cycles(constants) if ways else math.inf
+        if time < (CLEARLY if ways and ways[0].in_tiles else 1.0) * other:
+            return [structure, *tiled]
+        tiled += [structure] if time <= most * other else []
     inner = nest.innermost()
     if inner is None or not (ways and reads_matrix_once(ways[0], found, constants)):
         return tiled
@@ -168,14 +180,15 @@ def _dot_product_plans(
         for dot in find_dot_products(form, machine):
             if not form.fixed or form.has_windows():
                 continue
+            free = form.moving[0].buffer.data in constants
             plan = Plan(
-                form, (form.column,), machine, outer, packed=True, transposed=transposed, dot=dot
-            )
+                form, (form.column,), machine, outer, packed=True, transposed=transposed, dot=dot,
+                is_ready=free,
+            )  # fmt: skip
             if plan.multiplies_matrices and not _has_matrices_of_rows(plan):
                 continue
             if plan.multiplies_matrices and transposed and not plan.in_tiles:
                 continue
-            free = form.moving[0].buffer.data in constants
             is_worth_packing = free or plan.uses >= plan.enough_uses
             may_be_few = transposed and not plan.in_tiles
             least = plan.lanes // (dot.size + 1) if may_be_few else plan.lanes

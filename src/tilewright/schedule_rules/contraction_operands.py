@@ -9,7 +9,12 @@ from typing import Any, Final
 from tilewright.ir.expr import Expr
 from tilewright.schedule_rules.accesses import StridedAccess, accesses_of
 from tilewright.schedule_rules.converted_operands import convert_copy, convert_producer
-from tilewright.schedule_rules.dot_product_steps import current_access, inline_padding
+from tilewright.schedule_rules.dot_product_steps import (
+    copy_in_registers,
+    current_access,
+    fills_rows_in_registers,
+    inline_padding,
+)
 from tilewright.schedule_rules.nest import (
     block_of,
     extent_of,
@@ -75,7 +80,7 @@ class Operands(TiledContraction):
             return (vector // vectors, *steps, vector % vectors, lane, part)
 
         index_map = IndexMap.from_func(layout, len(iterators))
-        name = current_access(sch, self.block, plan, operand).buffer.name
+        name = current_access(sch, self.block, plan.found, operand).buffer.name
         copy = sch.reindex_cache_read(self.block, name, "global", index_map)
         if dot is not None:
             inline_padding(sch, copy, operand)
@@ -198,6 +203,22 @@ class Operands(TiledContraction):
         sch.reorder(*outer, *(at[n] for n in inner), lane)
         sch.unroll(lane)
         parallelize(sch, outer, plan.machine)
+
+    def fill_rows(self, step: LoopRV) -> None:
+        """Fill up groups of steps of the operand with rows right before they are multiplied.
+
+        Args:
+            step: the innermost loop over steps that is not unrolled.
+        """
+        plan, sch = self.plan, self.sch
+        if plan.dot is None or not fills_rows_in_registers(plan):
+            return
+        (operand,) = plan.found.fixed
+        current = current_access(sch, self.block, plan.found, operand).buffer
+        if current is not operand.buffer:
+            producers = sch.get_producers(self.block)
+            (copy,) = (b for b in producers if sch.get(b).writes[0].buffer is current)
+            copy_in_registers(sch, copy, operand, step, plan.dot.size)
 
     def convert_unpacked(self) -> Sequence[StridedAccess]:
         """Convert operands that are not packed.

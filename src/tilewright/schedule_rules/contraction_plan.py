@@ -62,6 +62,9 @@ FAR: Final = 2048
 ENOUGH_FILLED: Final = 0.75
 """The part of the lanes that should be used."""
 
+FILLED: Final = 0.05
+"""The part of the steps that zeros may be added to them, so that squares are whole."""
+
 WAYS: Final = 8
 """Minimum number of lines that a set of a cache holds; the number of sets is a power of two."""
 
@@ -78,8 +81,16 @@ itself: where another thread shares the core, multiplications wait for room amon
 NEAR_BYTES: Final = 6.0
 """Bytes of an operand that arrive from memory in a cycle, one after the other."""
 
+HIDDEN_BYTES: Final = 16.0
+"""Bytes that arrive from memory while other work waits for a cycle, though all of them were asked
+for ahead."""
+
 FAR_BYTES: Final = 2.0
 """Bytes that arrive in a cycle where the next ones are on another page."""
+
+IN_MEMORY: Final = 3 / 8
+"""The part of the cache that cores share from which on it does not hold an operand, beside other
+data."""
 
 PACKING: Final = 2.0
 """Cycles in which an element is copied into a panel."""
@@ -99,9 +110,6 @@ GROUPING: Final = 0.5
 STAGING: Final = 1.0
 """Cycles in which a result is copied that was collected elsewhere."""
 
-TRANSPOSING: Final = 4.0
-"""The same of dot products in vectors, where columns become rows."""
-
 
 class Plan:
     """The tiles of a contraction.
@@ -118,6 +126,7 @@ class Plan:
         packs_rows: whether the operand with rows is copied first, those of a tile side by side.
         dot: how it is computed by dot products; a step then stands for a group of steps, and a
             row for the rows that an instruction multiplies at once.
+        is_ready: whether the operand with columns is packed when the program is compiled.
     """
 
     def __init__(
@@ -132,6 +141,7 @@ class Plan:
         near_panels: bool = False,
         packs_rows: bool = False,
         dot: DotProduct | None = None,
+        is_ready: bool = False,
     ) -> None:
         self.found = found
         self.columns = columns
@@ -142,12 +152,15 @@ class Plan:
         self.near_panels = near_panels
         self.packs_rows = packs_rows
         self.dot = dot
+        self.is_ready = is_ready
         a = found.accesses
         self.lanes = machine.lanes(a.stores[0].buffer.dtype)
         self.depth = a.count(a.reduction)
+        self.step_multiple = 1
         if dot is not None:
-            self.depth = self._depth_in_groups(dot)
             self.lanes = dot.kind.columns if self.multiplies_matrices else self.lanes
+            self.step_multiple = self._step_multiple(dot)
+            self.depth = self._depth_in_groups(dot)
         self.width_of_all = a.count(columns)
         self.rows = -(-found.row_count() // (1 if dot is None else dot.kind.rows))
         self.reuse = self.rows * a.count(
@@ -197,11 +210,26 @@ class Plan:
         """Whether groups of steps are side by side in memory, so that each is copied on its own."""
         return self.dot is not None and self.found.moving[0].stride(self.dot.step) == 1
 
+    def _step_multiple(self, dot: DotProduct) -> int:
+        """What the number of steps becomes a multiple of: of a group, or, where groups are copied
+        in squares, of a square, if that adds few steps.
+
+        The operand with rows is filled up in each step, which takes longer than copying a few
+        columns group by group, unless some steps are missing in any case.
+        """
+        accesses, found = self.found.accesses, self.found
+        extent = accesses.extents[dot.step]
+        if extent is None or self.is_ready or not self.has_groups() or self.in_tiles:
+            return dot.size
+        are_few = accesses.extent(found.column) < accesses.extent(found.row)
+        filled = -(-extent // self.lanes) * self.lanes
+        is_little = filled - extent <= FILLED * extent and self.lanes % dot.size == 0
+        return dot.size if not is_little or (are_few and extent % dot.size == 0) else self.lanes
+
     def _depth_in_groups(self, dot: DotProduct) -> int:
-        if not dot.kind.in_tiles:
-            return -(-self.depth // dot.size)
         extent = self.found.accesses.extent(dot.step)
-        return self.depth // extent * -(-extent // dot.size)
+        filled = -(-extent // self.step_multiple) * self.step_multiple
+        return self.depth // extent * -(-filled // dot.size)
 
     def _converted(self) -> list[StridedAccess]:
         """The operands that are converted to the type of the sums before they are multiplied.
@@ -281,7 +309,7 @@ class Plan:
         extent = self.found.accesses.extents[var]
         if extent is None or self.dot is None or var is not self.dot.step:
             return extent
-        return -(-extent // self.dot.size)
+        return -(-extent // self.step_multiple) * self.step_multiple // self.dot.size
 
     def block_depths(self) -> list[int]:
         """Other lengths of a block of the sum, which divide it."""
@@ -340,9 +368,7 @@ class Plan:
             panels = accesses.count(var for var in around if found.moving[0].mentions(var))
             total += self._packing() * panels * self.depth * self.width_of_all
         if self.stages_results:
-            in_vectors = self.dot is not None and not self.in_tiles
-            staging = TRANSPOSING if self.transposed and in_vectors else STAGING
-            total += staging * accesses.count(accesses.spatial)
+            total += STAGING * accesses.count(accesses.spatial)
         return total
 
     def _packing(self) -> float:
@@ -388,7 +414,10 @@ class Plan:
             if self.in_tiles:  # for which the time of multiplying no longer hides an overestimate
                 size = min(size, load.elements(1) * load.buffer.dtype.itemsize)
             if size > self.machine.own_cache // 2:
-                waiting += max(0.0, size / self._bytes_per_cycle(load) - part * total)
+                is_in_memory = size > IN_MEMORY * self.machine.shared_cache
+                # Dot products are so fast that even what was asked for ahead counts.
+                least = size / HIDDEN_BYTES if is_in_memory and self.dot is not None else 0.0
+                waiting += max(least, size / self._bytes_per_cycle(load) - part * total)
         return waiting
 
     def _bytes_per_cycle(self, load: StridedAccess) -> float:
@@ -506,8 +535,8 @@ class Plan:
         return self.near_panels and not self.packed
 
     def is_in_memory(self) -> bool:
-        """Whether the operand with columns is a matrix that no cache holds, beside other data."""
-        is_large = self.columns_bytes > 3 * self.machine.shared_cache // 8
+        """Whether the operand with columns is a matrix that no cache holds."""
+        is_large = self.columns_bytes > IN_MEMORY * self.machine.shared_cache
         return is_large and not self.found.has_windows()
 
     def has_far_rows(self) -> bool:

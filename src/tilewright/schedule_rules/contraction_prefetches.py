@@ -44,7 +44,9 @@ class Prefetches(TiledContraction):
         extent = plan.found.accesses.extents[var]
         if extent is not None and extent < 2 * AHEAD:
             return
-        loads = [current_access(self.sch, self.block, plan, load) for load in plan.found.moving]
+        loads = [
+            current_access(self.sch, self.block, plan.found, load) for load in plan.found.moving
+        ]
         strides = {load.buffer.name: load.stride(var) for load in loads}
         far = [n for n, s in strides.items() if s is not None and abs(s) * plan.itemsize >= FAR]
         if far:

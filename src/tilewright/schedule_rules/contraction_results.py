@@ -20,7 +20,7 @@ from tilewright.schedule_rules.nest import (
 )
 from tilewright.schedule_rules.structures import apply_rule
 from tilewright.schedule_rules.tiled_contraction import TiledContraction, positions_of
-from tilewright.schedule_rules.tiles import unroll_tile
+from tilewright.schedule_rules.tiles import LEAST_LANES, unroll_tile
 from tilewright.tir.schedule import BlockRV, LoopRV
 
 
@@ -125,7 +125,7 @@ class Results(TiledContraction):
         across = [var for var in inside if accesses.stores[0].stride(var) != 1]
         if len(along) != 1 or len(across) != 1:
             return
-        if (extent_of(sch, loops[along[0]]) or 0) < lanes // 2:
+        if (extent_of(sch, loops[along[0]]) or 0) < lanes // LEAST_LANES:
             return
         (piece,), row = split_into(sch, loops[across[0]], [lanes])
         (strip,), lane = split_into(sch, loops[along[0]], [lanes], vector=True)

@@ -123,6 +123,7 @@ class _Steps(TiledContraction):
         in_tiles = results.schedule_consumers(epilogue, first if blocks else around)
         is_cut = plan.width_of_all % plan.lanes != 0 and not (in_tiles or plan.stages_results)
         steps, unrolled = self._unroll_steps(depth, 1 if is_cut or plan.dot is not None else 0)
+        operands.fill_rows([*depth, *steps][-1])
         if plan.reads_blocks:
             prefetches.prefetch_next_block((panel or [block_column])[0])
         elif panels is None:

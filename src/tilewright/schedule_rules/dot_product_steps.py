@@ -5,20 +5,29 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from tilewright.ir.expr import Var
-from tilewright.schedule_rules.accesses import StridedAccess, accesses_of
+from tilewright.schedule_rules.accesses import BlockAccesses, StridedAccess, accesses_of
 from tilewright.schedule_rules.contraction_plan import Plan
 from tilewright.schedule_rules.dot_products import grouped_axis, only_axis
 from tilewright.schedule_rules.elementwise import vectorize_elements
-from tilewright.schedule_rules.nest import DoesNotFitError, accepts, block_of
+from tilewright.schedule_rules.nest import (
+    DoesNotFitError,
+    accepts,
+    block_of,
+    loops_inside,
+    present,
+    split_into,
+)
+from tilewright.schedule_rules.operands import Contraction
 from tilewright.schedule_rules.reduce_along_columns import reduce_along_columns
 from tilewright.schedule_rules.reduce_along_rows import reduce_along_rows
 from tilewright.schedule_rules.structures import apply_first_rule, apply_rule
-from tilewright.tir.schedule import BlockRV, Schedule
+from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
 from tilewright.tir.transform.analysis.affine import affine, stride_along
+from tilewright.tir.transform.machine import Machine
 
 FEW_PARTS: Final = 8
 """Elements of a group up to which vectors of them are interleaved; more are transposed, in squares
@@ -37,17 +46,20 @@ def prepare_operands(
     Returns:
         The blocks that read the result now, in order.
     """
-    epilogue = _pad(sch, block, plan, epilogue)
     assert plan.dot is not None
+    # What is filled up last is guarded as a whole, which is lowered to whole vectors.
     if plan.dot.kind.shifts:
-        epilogue = _shift(sch, block, plan, epilogue)
+        epilogue = shift(sch, block, plan.found, plan.machine, plan.outer, epilogue)
+    epilogue = _pad(sch, block, plan, epilogue)
     _group_rows(sch, block, plan)
     return epilogue
 
 
-def current_access(sch: Schedule, block: BlockRV, plan: Plan, load: StridedAccess) -> StridedAccess:
-    """What a load of the contraction has become in the schedule so far."""
-    position = next(n for n, item in enumerate(plan.found.accesses.loads) if item is load)
+def current_access(
+    sch: Schedule, block: BlockRV, found: Contraction, load: StridedAccess
+) -> StridedAccess:
+    """What a load of a contraction has become in the schedule so far."""
+    position = next(n for n, item in enumerate(found.accesses.loads) if item is load)
     return accesses_of(block_of(sch, block)).loads[position]
 
 
@@ -60,6 +72,26 @@ def inline_padding(sch: Schedule, copy: BlockRV, original: StridedAccess) -> Non
         (load,) = accesses_of(block_of(sch, copy)).loads
 
 
+def copy_in_registers(
+    sch: Schedule, copy: BlockRV, original: StridedAccess, step: LoopRV, lanes: int
+) -> None:
+    """Fill up and shift what steps multiply right before they do.
+
+    Args:
+        copy: the block that makes it of an operand, perhaps of what others made of it.
+        original: the operand.
+        step: the innermost loop over steps that is not unrolled.
+        lanes: how many elements an instruction multiplies.
+    """
+    inline_padding(sch, copy, original)
+    sch.compute_at(copy, step)
+    *around, along = loops_inside(sch, copy, step)
+    (vector,), lane = split_into(sch, along, [lanes])
+    for loop in (*around, *present(vector)):
+        sch.unroll(loop)
+    sch.vectorize(lane)
+
+
 def _pad(
     sch: Schedule, block: BlockRV, plan: Plan, epilogue: Sequence[BlockRV]
 ) -> Sequence[BlockRV]:
@@ -67,12 +99,34 @@ def _pad(
     assert dot is not None
     # Blocks of panels in tile registers are whole: the last one is as fast as the others.
     columns = plan.lanes * (plan.panels()[-1] if plan.in_tiles else 1)
-    multiples: dict[Var, int] = {dot.step: dot.size, plan.columns[-1]: columns}
+    multiples: dict[Var, int] = {dot.step: plan.step_multiple, plan.columns[-1]: columns}
     multiples[plan.found.row] = dot.kind.rows
-    if all(accesses.extent(var, otherwise=1) % n == 0 for var, n in multiples.items()):
-        return epilogue
-    if len(plan.columns) > 1:
+    if len(plan.columns) > 1 and not _are_whole(accesses, multiples):
         raise DoesNotFitError("merged columns cannot be padded")
+    return pad(sch, block, multiples, epilogue)
+
+
+def _are_whole(accesses: BlockAccesses, multiples: Mapping[Var, int]) -> bool:
+    return all(accesses.extent(var, otherwise=1) % n == 0 for var, n in multiples.items())
+
+
+def pad(
+    sch: Schedule,
+    block: BlockRV,
+    multiples: Mapping[Var, int],
+    epilogue: Sequence[BlockRV],
+) -> Sequence[BlockRV]:
+    """Let the extents of iterators be multiples of numbers.
+
+    Args:
+        epilogue: element-wise blocks that read the result.
+
+    Returns:
+        The blocks that read the result now, in order.
+    """
+    accesses = accesses_of(block_of(sch, block))
+    if _are_whole(accesses, multiples):
+        return epilogue
     (store,) = accesses.stores
     sch.pad_einsum(block, [multiples.get(item.var, 1) for item in accesses.block.iter_vars])
     if accesses_of(block_of(sch, block)).stores[0].buffer is store.buffer:
@@ -89,19 +143,32 @@ def _in_front(sch: Schedule, block: BlockRV, epilogue: Sequence[BlockRV]) -> Seq
     return [block, *epilogue]
 
 
-def _shift(
-    sch: Schedule, block: BlockRV, plan: Plan, epilogue: Sequence[BlockRV]
+def shift(
+    sch: Schedule,
+    block: BlockRV,
+    found: Contraction,
+    machine: Machine,
+    outer: int,
+    epilogue: Sequence[BlockRV],
 ) -> Sequence[BlockRV]:
     """Let the operand with columns have the other sign, and correct the results when they are
-    read."""
-    (operand,) = plan.found.moving
-    name = current_access(sch, block, plan, operand).buffer.name
+    read.
+
+    Args:
+        outer: how many of the loops around the block are fixed already.
+        epilogue: element-wise blocks that read the result.
+
+    Returns:
+        The blocks that read the result now, in order.
+    """
+    (operand,) = found.moving
+    name = current_access(sch, block, found, operand).buffer.name
     sch.shift_zero_point(block, name)
     (correction,) = sch.get_consumers(block)
     (sums,) = (b for b in sch.get_producers(correction) if sch.get(b) is not sch.get(block))
     rules = (reduce_along_columns, reduce_along_rows)
     with contextlib.suppress(DoesNotFitError):  # its loops stay as they are
-        apply_first_rule(rules, sch, sums, plan.machine, plan.outer)
+        apply_first_rule(rules, sch, sums, machine, outer)
     return _in_front(sch, correction, epilogue)
 
 
@@ -109,9 +176,10 @@ def _group_rows(sch: Schedule, block: BlockRV, plan: Plan) -> None:
     """Copy the operand with rows, unless the steps of a group are side by side in it."""
     dot, (operand,) = plan.dot, plan.found.fixed
     assert dot is not None
-    load = current_access(sch, block, plan, operand)
+    load = current_access(sch, block, plan.found, operand)
     is_stored = str(load.buffer.dtype) == dot.dtypes[0]
-    if is_stored and load.buffer is operand.buffer and load.stride(dot.step) == 1:
+    is_as_it_is = load.buffer is operand.buffer or fills_rows_in_registers(plan)
+    if is_stored and is_as_it_is and load.stride(dot.step) == 1:
         return
     copy = sch.cache_read(block, load.buffer.name, "global", [block])
     inline_padding(sch, copy, operand)
@@ -125,6 +193,15 @@ def _group_rows(sch: Schedule, block: BlockRV, plan: Plan) -> None:
         apply_rule(vectorize_elements, sch, copy, plan.machine, around)
     else:
         _interleave(sch, copy, axis, dot.size, *_distant_rows(plan))
+
+
+def fills_rows_in_registers(plan: Plan) -> bool:
+    """Whether what fills up the steps of the operand with rows is put there in each step, so that
+    it is not copied."""
+    (operand,) = plan.found.fixed
+    assert plan.dot is not None
+    is_stored = str(operand.buffer.dtype) == plan.dot.dtypes[0]
+    return is_stored and operand.stride(plan.dot.step) == 1 and not plan.multiplies_matrices
 
 
 def _distant_rows(plan: Plan) -> tuple[int, int]:

@@ -145,14 +145,21 @@ class DotProduct:
 
     def intrinsic(self, lanes: int) -> str:
         """The name of the tensor intrinsic for `lanes` sums."""
+        dtypes = self._short_dtypes()
+        if self.kind.in_tiles:
+            return f"amx_multiply_{self.kind.rows}x{lanes}x{self.size}_{dtypes}"
+        form = f"dot_{lanes}" if self.kind.rows == 1 else f"mmla_{self.kind.rows}x{lanes}"
+        return f"{form}x{self.size}_{dtypes}"
+
+    def lane_intrinsic(self, lanes: int) -> str:
+        """The name of the tensor intrinsic for `lanes` parts of one sum."""
+        return f"dots_{lanes}x{self.size}_{self._short_dtypes()}"
+
+    def _short_dtypes(self) -> str:
         a, b = (SHORT[dtype] for dtype in self.dtypes)
         if self.kind is NARROW:
             a, b = ("i7" if name == "i8" else name for name in (a, b))
-        sums = SHORT[self.kind.sums]
-        if self.kind.in_tiles:
-            return f"amx_multiply_{self.kind.rows}x{lanes}x{self.size}_{a}{b}{sums}"
-        form = f"dot_{lanes}" if self.kind.rows == 1 else f"mmla_{self.kind.rows}x{lanes}"
-        return f"{form}x{self.size}_{a}{b}{sums}"
+        return f"{a}{b}{SHORT[self.kind.sums]}"
 
     def tile_intrinsic(self, operation: str) -> str:
         """The name of the tensor intrinsic for an operation on a block of sums in tile registers,

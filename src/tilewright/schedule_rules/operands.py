@@ -182,6 +182,27 @@ def find_contraction(accesses: BlockAccesses) -> Contraction | None:
     return Contraction(accesses, column, row, outer, moving, fixed)
 
 
+def find_single_row(accesses: BlockAccesses) -> Contraction | None:
+    """The block as a product of one row, which has an iterator of its own, with a matrix, if it is
+    that."""
+    single = [var for var in accesses.spatial if accesses.extents[var] == 1]
+    if accesses.reduces is None or not accesses.reduces.is_order_free or not single:
+        return None
+    if len(accesses.stores) != 1 or len(accesses.loads) != 2:
+        return None
+    several = [var for var in accesses.spatial if accesses.extents[var] != 1]
+    column = next((var for var in several if accesses.stores[0].stride(var) == 1), None)
+    if column is None:
+        return None
+    moving = tuple(load for load in accesses.loads if load.mentions(column))
+    fixed = tuple(load for load in accesses.loads if not load.mentions(column))
+    rows = _independent(single, moving, column)
+    if not moving or not fixed or not rows:
+        return None
+    outer = tuple(var for var in accesses.spatial if var is not column and var is not rows[-1])
+    return Contraction(accesses, column, rows[-1], outer, moving, fixed)
+
+
 def _best_row(rows: Sequence[Var], accesses: BlockAccesses) -> Var:
     """The iterator with the most values. One of symbolic extent counts as a few, as a batch may be
     one row; of several, the innermost: a sequence in a batch rather than the batch."""

@@ -70,6 +70,9 @@ PAIR: Final = 2
 MOST_TILE_NODES: Final = 2048
 """Maximum number of nodes of what is written one after the other for the results of a tile."""
 
+LEAST_LANES: Final = 2
+"""The part of a square, as a divisor, from which on it is transposed in registers."""
+
 MOST_ROWS: Final = 14
 MOST_VECTORS: Final = 8
 
@@ -124,7 +127,8 @@ def register_tile(
             of the first cache.
         others: see `fits_registers`.
         are_lanes: whether rows become lanes of vectors: unless there is one tile of rows, their
-            number is a power of two, so that vectors are whole.
+            number is a power of two, so that vectors are whole; and where they stay in the first
+            cache, enough for squares.
         whole_lines: whether a row of columns is one or more cache lines.
         in_blocks: whether columns stay in the first cache block by block of the reduction, so that
             results come from memory and go back for each block.
@@ -132,13 +136,15 @@ def register_tile(
     whole = -(-columns // lanes)
     few = near or in_blocks
     fitting = MOST_ROWS if few else machine.first_cache // (2 * depth * itemsize)
+    square = lanes // LEAST_LANES if are_lanes else 1
+    least = square if square <= 2 * fitting else 1
     candidates = [
         Tile(r, v)
         for v in range(1, min(MOST_VECTORS, whole) + 1)
         for r in range(1, min(MOST_ROWS, rows) + 1)
         if fits_registers(Tile(r, v), machine, others)
-        and r <= max(fitting, 6)
-        and not (are_lanes and r != rows and r & (r - 1))
+        and r <= max(fitting, 6, square)
+        and not (are_lanes and r != rows and (r & (r - 1) or r < least))
         and not (whole_lines and v * lanes * itemsize % LINE_BYTES and v < whole)
     ]
 

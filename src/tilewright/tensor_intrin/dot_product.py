@@ -11,6 +11,9 @@ but known to whoever names the intrinsic.
 ``dot_<lanes>x2_i16i16i32`` and ``dot_<lanes>x2_bf16bf16f32`` do the same with pairs of int16, and
 of bfloat16 with sums in float32.
 
+``dots_`` in place of ``dot_`` means that both operands have numbers of their own for each lane,
+side by side: C[i] += A[i * 4 + k] * B[i * 4 + k]. Lanes of a long sum are added at its end.
+
 ``mmla_2x2x8_<A><B><C>`` is the product of two rows and two columns, ``C[i, j] += A[i, k] * B[j,
 k]`` for eight k; ``mmla_2x2x4_bf16bf16f32`` does the same with four bfloat16 each.
 
@@ -70,16 +73,19 @@ def dot_product_named(name: str) -> TensorIntrin | None:
         desc = product((2, 2, int(size)), (a, b, c), transposed=True)
         return TensorIntrin(desc, matrix_product_impl(int(size), a, b, c))
     parts = re.fullmatch(
-        r"dot_(4|8|16)x(?:(4)_(?:([iu]8)([iu]8)(i32)|(u8)(i7)(i32)|(i7)(u8)(i32)|(u8)(u8)(u32))|"
+        r"(dots?)_(4|8|16)x(?:(4)_(?:([iu]8)([iu]8)(i32)|(u8)(i7)(i32)|(i7)(u8)(i32)|(u8)(u8)(u32))|"
         r"(2)_(?:(i16)(i16)(i32)|(bf16)(bf16)(f32)))",
         ALIASES.get(name, name),
     )
     if parts is None:
         return None
-    lanes, group, *kinds = (part for part in parts.groups() if part is not None)
+    form, lanes, group, *kinds = (part for part in parts.groups() if part is not None)
     a, b, c = (DTYPES[kind] for kind in kinds)
     sizes = int(lanes), int(group)
     sums = dp2a if group == "2" else dp4a_narrow if "i7" in kinds else dp4a
+    if form == "dots":
+        desc = dot_products_desc(*sizes, a, b, c)
+        return TensorIntrin(desc, dot_products_impl(*sizes, a, b, c, sums))
     return TensorIntrin(dot_product_desc(*sizes, a, b, c), dot_product_impl(*sizes, a, b, c, sums))
 
 
@@ -125,6 +131,45 @@ def dot_product_impl(
                 rows[0:count],
                 C[0:lanes],
             )
+
+    return impl
+
+
+def dot_products_desc(lanes: int, group: int, a: str, b: str, c: str) -> PrimFunc:
+    """What is computed: `lanes` sums of `group` products, each of numbers of its own."""
+    count = group * lanes
+
+    @T.prim_func
+    def desc(A_handle: T.handle, B_handle: T.handle, C_handle: T.handle):
+        A = T.match_buffer(A_handle, (count,), a, offset_factor=1)
+        B = T.match_buffer(B_handle, (count,), b, offset_factor=1)
+        C = T.match_buffer(C_handle, (lanes,), c, offset_factor=1)
+        with T.block("root"):
+            T.reads(C[0:lanes], A[0:count], B[0:count])
+            T.writes(C[0:lanes])
+            for i, k in T.grid(lanes, group):
+                with T.block("update"):
+                    vi, vk = T.axis.remap("SR", [i, k])
+                    C[vi] = C[vi] + (T.cast(A[vi * group + vk], c) * T.cast(B[vi * group + vk], c))
+
+    return desc
+
+
+def dot_products_impl(
+    lanes: int, group: int, a: str, b: str, c: str, sums: Callable[[Any, Any, Any], Expr]
+) -> PrimFunc:
+    """All of it at once, by the operator `sums`."""
+    count = group * lanes
+
+    @T.prim_func
+    def impl(A_handle: T.handle, B_handle: T.handle, C_handle: T.handle):
+        A = T.match_buffer(A_handle, (count,), a, offset_factor=1)
+        B = T.match_buffer(B_handle, (count,), b, offset_factor=1)
+        C = T.match_buffer(C_handle, (lanes,), c, offset_factor=1)
+        with T.block("root"):
+            T.reads(C[0:lanes], A[0:count], B[0:count])
+            T.writes(C[0:lanes])
+            C[0:lanes] = sums(A[0:count], B[0:count], C[0:lanes])
 
     return impl
 

@@ -72,6 +72,21 @@ def test_copies_of_halves_keep_their_bits(dtype):
     np.testing.assert_array_equal(result, bits)  # signalling NaNs, too
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("lanes", [1, 16])
+def test_a_choice_between_halves_keeps_their_bits(dtype, lanes):
+    bits = np.arange(65536, dtype="uint16")
+    result = np.zeros_like(bits)
+    kind = DType(dtype).numpy
+
+    def choose(x):
+        return tir.Select(x < x * x, x, x)
+
+    run = native(elementwise(choose, 65536, dtype, lanes=lanes))
+    assert run(bits.view(kind), result.view(kind)) == 0
+    np.testing.assert_array_equal(result, bits)  # signalling NaNs, too
+
+
 def test_halves_are_rounded_once():
     def compute(x):
         return tir.Cast(DType("bfloat16x8"), x)

@@ -129,6 +129,28 @@ def test_a_tile_with_memory_of_its_own_that_is_not_full_comes_after_the_loop_as_
     assert first_memory.buffer_var is not last_memory.buffer_var
 
 
+@pytest.mark.parametrize(("inside", "left"), [(26, 1), (18, 2), (10, 3)])
+def test_the_last_two_tiles_of_vectors_that_are_filled_up_come_after_the_loop(inside, left):
+    A, C = decl_buffer((inside,), name="A"), decl_buffer((32,), name="C")
+    tile, lane = map(int_var, ("tile", "lane"))
+    place = tile * 8 + lane
+    value = if_then_else(place < inside, A[place], const(0.0))
+    nest = loop_nest(
+        [(tile, 4), (lane, 8)],
+        BufferStore(C, value, (place,)),
+        {"lane": ForKind.VECTORIZED},
+    )
+    body = split(function((A, C), nest))
+    if left > 2:
+        assert int(body.extent) == 4
+        return
+    first, *last = body.seq
+    assert int(first.extent) == 4 - left
+    assert not of_kind(first, IfThenElse)
+    assert not any(isinstance(store.value, Call) for store in of_kind(first, BufferStore))
+    assert [int(loop.extent) for loop in last if loop.loop_var.name == "tile"] == [2] * (left - 1)
+
+
 def choose_along(columns, extent, low, high):
     """Vectors of 8 lanes along rows of `columns`, from a row where `low <= column < high`."""
     A, C = decl_buffer((4, columns), name="A"), decl_buffer((4, columns), name="C")
@@ -151,7 +173,12 @@ def test_vectors_inside_of_a_padding_choose_nothing():
     assert not isinstance(branch.then_case.body.value, Call)
     assert isinstance(branch.else_case.body.value, Call)
     asked = {str(part) for part in conjuncts(branch.condition)}
-    assert asked == {"y >= 1", "piece * 8 >= 1", "piece * 8 < 24"}
+    assert asked == {"y >= 1", "piece * 8 >= 1"}
+    # The vector that lies outside in part, in each row, comes after the others.
+    first, last = body.body.seq
+    assert int(first.extent) == 3
+    assert last.loop_var.name == "lane"
+    assert isinstance(last.body.value, Call)
 
 
 def test_a_row_of_which_no_vector_lies_inside_is_not_doubled():

@@ -42,7 +42,7 @@ from tilewright.target.codegen.llvm.conversions import broadcast
 from tilewright.target.codegen.llvm.emitter import FunctionEmitter, emits
 from tilewright.target.codegen.llvm.float_remainders import float_remainder
 from tilewright.target.codegen.llvm.intrinsics import intrinsic
-from tilewright.target.codegen.llvm.types import constant, splat, value_type
+from tilewright.target.codegen.llvm.types import HALVES, constant, splat, value_type
 from tilewright.target.target import Target
 
 _INT_OPS: Final = {Add: "add", Sub: "sub", Mul: "mul"}
@@ -158,7 +158,12 @@ def _select(emitter: FunctionEmitter, expr: Select) -> str:
     if expr.condition.dtype.lanes != lanes:
         condition = broadcast(emitter, condition, expr.condition.dtype, lanes)
     yes, no = emitter.operand(expr.true_value), emitter.operand(expr.false_value)
-    return emitter.select(condition, yes, no, expr.dtype)
+    if expr.dtype.element not in HALVES:
+        return emitter.select(condition, yes, no, expr.dtype)
+    # One of the numbers is stored, perhaps, without being rounded again.
+    yes, no = (emitter.halves.narrowed(value, expr.dtype) for value in (yes, no))
+    bits = emitter.select(condition, yes, no, DType("int16").with_lanes(lanes))
+    return emitter.halves.widened(bits, expr.dtype)
 
 
 @emits(And, Or)
