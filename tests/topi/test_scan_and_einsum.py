@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from tests.topi.evaluate import BOTH, array, evaluate, same
 
+import tilewright as tvm
 from tilewright import te, topi
 from tilewright.error import ArgumentError, ShapeError
+from tilewright.tir.interpreter import interpret
 
 # --- scans and scatters --------------------------------------------------------------------------
 
@@ -47,6 +49,38 @@ def test_scatter_elements(reduction):
         expected[at] = REDUCTIONS[reduction](expected[at], new[place])
     result = evaluate(lambda a, i, u: topi.scatter_elements(a, i, u, 0, reduction), x, where, new)
     same(result, expected)
+
+
+@pytest.mark.parametrize("shape", [(3, 2, 11), (3, 1, 19), (2, 2, 8), (3, 2, 0)], ids=str)
+@pytest.mark.parametrize("reduction", ["update", "add"])
+def test_rows_scatter_within_themselves(reduction, shape):
+    x, new = array(3, 2, 10), array(*shape) - 7
+    where = (np.arange(new.size).reshape(shape) * 7 % 20 - 10).astype("int32")
+    expected = x.copy()
+    for place in np.ndindex(*shape):
+        at = (*place[:2], where[place])
+        expected[at] = REDUCTIONS[reduction](expected[at], new[place])
+
+    n, m, k = (te.size_var(name, "int64") for name in "nmk")
+    data = te.placeholder((n, m, 10), "float32", "data")
+    rows = n if shape[0] == 3 else te.size_var("rows", "int64")
+    extents = (rows, m if shape[1] == 2 else 1, k)
+    indices = te.placeholder(extents, "int32", "indices")
+    updates = te.placeholder(extents, "float32", "updates")
+    scattered = topi.scatter_elements(data, indices, updates, 2, reduction)
+    function = te.create_prim_func([data, indices, updates, scattered])
+    for run in (interpret, tvm.build(function, "llvm")):
+        result = np.empty_like(x)
+        run(*([function] if run is interpret else []), x, where, new, result)
+        same(result, expected)
+
+
+def test_small_indices_of_long_rows():
+    x, where = array(2, 300), np.array([[-1, 127], [-128, 0]], "int8")
+    expected = x.copy()
+    np.put_along_axis(expected, where.astype("int64"), -9, 1)
+    new = np.full((2, 2), -9, "float32")
+    same(evaluate(lambda a, i, u: topi.scatter_elements(a, i, u, 1), x, where, new), expected)
 
 
 def test_the_mean_of_what_is_put_in_a_place():

@@ -11,7 +11,7 @@ from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import INT32, INT64
 from tilewright.ir.expr import Expr, Var
 from tilewright.te import Tensor
-from tilewright.te.extern import extern, loop_nest
+from tilewright.te.extern import extern, grouped_loop, loop_nest
 from tilewright.tir.buffer import Buffer, BufferLoad, decl_buffer
 from tilewright.tir.stmt import Block, BlockRealize, BufferStore, LetStmt, Stmt, seq
 from tilewright.topi import tag
@@ -67,16 +67,8 @@ def nonzero(data: Tensor, count: Any, rows: bool = False) -> Tensor:
                 BufferStore(found, behind + cast(INT64, is_found), (zero,)),
             )
 
-        def steps(at: Sequence[Expr]) -> Stmt:
-            return seq(*(step(at[0] * group + n) for n in range(UNROLLED)))
-
         size = minimum(const(PART, INT64), length - start)
-        groups, group = floordiv(size, const(UNROLLED, INT64)), const(UNROLLED, INT64)
-        return seq(
-            BufferStore(found, zero, (zero,)),
-            loop_nest((groups,), steps),
-            loop_nest((size - groups * group,), lambda at: step(groups * group + at[0])),
-        )
+        return seq(BufferStore(found, zero, (zero,)), grouped_loop(size, step, UNROLLED))
 
     def store_places(result: Buffer, before: Sequence[Expr], start: Expr) -> Stmt:
         """Store the places that have been listed behind those of the parts before."""
