@@ -22,13 +22,7 @@ def _scan(graph: Graph, x: Any, combine: Any, identity: Any, dim: int, name: str
 def _extreme(is_max: bool) -> Any:
     """The conversion of ``cummax`` or ``cummin``: the extrema so far, and where the last one is."""
     reaches, name = (op.greater_equal, "cummax") if is_max else (op.less_equal, "cummin")
-
-    def combine(before: Expr, element: Expr) -> Expr:
-        better = element > before if is_max else element < before
-        if element.dtype.is_float:  # NaN comes before all numbers
-            better = tir.any(better, te.isnan(element))
-            better = tir.all(better, tir.Not(te.isnan(before)))
-        return tir.Select(better, element, before)
+    combine = tir.max if is_max else tir.min
 
     def convert(graph: Graph, x: Any, dim: int) -> list[Any]:
         dtype = graph.dtype_of(x)
