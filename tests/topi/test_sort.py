@@ -83,6 +83,29 @@ def test_topk(k, ascending):
     equal(run(lambda X: topi.topk(X, k, 1, "indices", ascending), x), places)
 
 
+@pytest.mark.parametrize("target", ["llvm", "llvm -mcpu=x86-64-v2", "c"])
+@pytest.mark.parametrize("dtype", ["float32", "int64", "uint8", "float16"])
+@pytest.mark.parametrize("k", [1, 17, 64])
+def test_the_best_ones_of_long_rows(k, dtype, target):
+    x = whole(4, 64 + 37, dtype=dtype, low=0, high=99)
+    if dtype.startswith("float"):
+        x[0, ::3], x[1], x[2, 5:9] = np.nan, np.nan, [-np.inf, np.inf, -0.0, 0.0]
+    x[3] = np.sort(x[3])
+    m, n = (te.size_var(name, "int64") for name in "mn")
+    for ascending in (False, True):
+        X = te.placeholder((m, n), dtype)
+        func = te.create_prim_func([X, topi.topk(X, k, 1, "indices", ascending)])
+        compiled = tvm.build(func, target)
+        for rows in (x, x[:, :k].copy()):
+            found = np.zeros((4, k), "int64")
+            compiled(rows, found)
+            order = np.argsort(rows, 1, kind="stable")
+            if not ascending:
+                length = rows.shape[1]
+                order = length - 1 - np.argsort(rows[:, ::-1], 1, kind="stable")[:, ::-1]
+            equal(found, order[:, :k])
+
+
 @pytest.mark.parametrize("right", [False, True])
 @pytest.mark.parametrize("dtype", ["float32", "int8", "int64"])
 @pytest.mark.parametrize("length", [1, 64, 65, 100, 1000])

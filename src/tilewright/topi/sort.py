@@ -177,7 +177,9 @@ def _order(data: Tensor, along: int, ascending: bool, count: int | None = None) 
         index = unravel_index(row, outer)
         return data(*index[:along], j, *index[along:])
 
-    rows = te.compute((simplified(number), length), element, "T_rows", tag.INJECTIVE)
+    rows = data
+    if along != 1 or [extent.dtype for extent in data.shape] != [INT64, INT64]:
+        rows = te.compute((simplified(number), length), element, "T_rows", tag.INJECTIVE)
     if count is None:
         return te.extern_primfunc([rows], argsort_rows(rows.dtype, ascending), "argsort")
     return te.extern_primfunc([rows], top_rows(rows.dtype, count, ascending), "topk")
