@@ -7,6 +7,7 @@ from tests.topi.evaluate import BOTH, array, evaluate, same
 import tilewright as tvm
 from tilewright import te, topi
 from tilewright.error import ArgumentError, ShapeError
+from tilewright.ir.dtype import DType
 from tilewright.tir.interpreter import interpret
 
 # --- scans and scatters --------------------------------------------------------------------------
@@ -28,6 +29,25 @@ def test_running_sums_without_the_element_itself():
     assert evaluate(lambda a: topi.cumsum(a, 0), array(0), symbolic=True).shape == (0,)
     largest = evaluate(lambda a: topi.scanop(a, topi.maximum, 0, "largest", 0), x[::-1].copy())
     same(largest, [3, 3, 3, 3])
+
+
+@pytest.mark.parametrize("target", ["llvm", "llvm -mcpu=x86-64-v3", "llvm -mcpu=x86-64-v2", "c"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "int8", "float16", "bfloat16"])
+@pytest.mark.parametrize("shape", [(19, 83), (17, 64), (2, 3, 66), (9, 1024)], ids=str)
+def test_rows_of_scans_side_by_side(shape, dtype, target):
+    rng = np.random.default_rng(0)
+    x = rng.integers(-2, 3, shape).astype(DType(dtype).numpy)
+    data = te.placeholder(shape, dtype, "data")
+    scans = [topi.cumsum(data, -1), topi.scanop(data, topi.maximum, 0, "largest", -1)]
+    function = te.create_prim_func([data, *scans])
+    found = [np.empty_like(x) for _ in scans]
+    tvm.build(function, target)(x, *found)
+    wide = x.astype("float64")
+    if dtype == "int8":
+        same(found[0], np.cumsum(x, -1, dtype="int8"))
+    else:
+        same(found[0].astype("float64"), np.cumsum(wide, -1))
+    same(found[1].astype("float64"), np.maximum.accumulate(wide, -1))
 
 
 REDUCTIONS = {
