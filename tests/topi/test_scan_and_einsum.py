@@ -50,6 +50,32 @@ def test_rows_of_scans_side_by_side(shape, dtype, target):
     same(found[1].astype("float64"), np.maximum.accumulate(wide, -1))
 
 
+@pytest.mark.parametrize("target", ["llvm", "llvm -mcpu=x86-64-v3", "c"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "uint8", "int64"])
+@pytest.mark.parametrize(("shape", "axis"), [((19, 70), 1), ((70, 19), 0), ((2, 1, 5), -1)])
+@pytest.mark.parametrize("is_max", [True, False])
+def test_running_extrema_and_their_places(is_max, shape, axis, dtype, target):
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 9, shape).astype(DType(dtype).numpy)
+    if not dtype.startswith(("uint", "int")):
+        x.reshape(-1)[7::41] = np.nan
+    data = te.placeholder(shape, dtype, "data")
+    both = topi.scan.running_extremum(data, axis, is_max, "extremum")
+    values, places = np.empty_like(x), np.empty(shape, "int64")
+    tvm.build(te.create_prim_func([data, *both]), target)(x, values, places)
+    for row, value, place in zip(
+        *(np.moveaxis(a, axis, -1).reshape(-1, shape[axis]) for a in (x, values, places)),
+        strict=True,
+    ):
+        best, last = row[0], 0
+        for k, element in enumerate(row):
+            reaches = element >= best if is_max else element <= best
+            if element != element or reaches:
+                best, last = element, k
+            assert place[k] == last
+            assert value[k] == best or (best != best and value[k] != value[k])
+
+
 REDUCTIONS = {
     "update": lambda old, new: new,
     "add": np.add,
