@@ -9,6 +9,7 @@ from tilewright import te, topi
 from tilewright.error import ArgumentError, ShapeError
 from tilewright.ir.dtype import DType
 from tilewright.tir.interpreter import interpret
+from tilewright.topi.scan import running_extremum
 
 # --- scans and scatters --------------------------------------------------------------------------
 
@@ -60,7 +61,7 @@ def test_running_extrema_and_their_places(is_max, shape, axis, dtype, target):
     if not dtype.startswith(("uint", "int")):
         x.reshape(-1)[7::41] = np.nan
     data = te.placeholder(shape, dtype, "data")
-    both = topi.scan.running_extremum(data, axis, is_max, "extremum")
+    both = running_extremum(data, axis, is_max, "extremum")
     values, places = np.empty_like(x), np.empty(shape, "int64")
     tvm.build(te.create_prim_func([data, *both]), target)(x, values, places)
     for row, value, place in zip(

@@ -5,7 +5,7 @@ their order. A NaN counts as larger than all numbers.
 """
 
 # pyright: reportArgumentType=false, reportIndexIssue=false, reportOperatorIssue=false
-# pyright: reportGeneralTypeIssues=false
+# pyright: reportGeneralTypeIssues=false, reportMissingParameterType=false
 # The bodies of scripts are programs, not Python.
 
 from __future__ import annotations

@@ -80,7 +80,8 @@ def different(
     Then, as far as `wanted`, where each is first, which of them each of `x` is, and how often each
     occurs; None for the others. `equal_nan` says whether all NaNs are one element.
     """
-    found = graph.emit(op.unique(x, is_sorted, *wanted, axis, equal_nan))
+    first, inverse, counts = wanted
+    found = graph.emit(op.unique(x, is_sorted, first, inverse, counts, axis, equal_nan))
     parts = iter([graph.emit(found[n]) for n in range(1 + sum(wanted))] if any(wanted) else [found])
     rank = 1 if axis is None else graph.rank_of(x)
     values = graph.named(next(parts), rank, graph.dtype_of(x))
