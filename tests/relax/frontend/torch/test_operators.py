@@ -120,6 +120,8 @@ ACTIVATIONS = {
     "leaky_relu 0.3": lambda x: F.leaky_relu(x, 0.3),
     "prelu": lambda x: F.prelu(x, torch.full((3,), 0.25)),
     "softmax": lambda x: F.softmax(x, 1),
+    "hardswish of bfloat16": lambda x: F.hardswish(x.bfloat16()).float(),
+    "hardsigmoid of halves": lambda x: F.hardsigmoid(x.half()).float(),
     "rms_norm of halves": lambda x: F.rms_norm((x * 1e-3).half(), x.shape[-1:]).float(),
     "rms_norm of bfloat16": lambda x: F.rms_norm((x * 1e-3).bfloat16(), x.shape[-1:]).float(),
     "softmax of integers": lambda x: F.softmax(x.to(torch.int64), -1, dtype=torch.float32),
