@@ -46,6 +46,13 @@ def check(kind, right_sides, ranges):
             assert value(*place) == original(*place), f"{python_text(expr)} at {place}"
 
 
+def test_places_of_a_diagonal_are_taken_apart():
+    analyzer, i = Analyzer(), Var("i", INT32)
+    analyzer.bind_range(i, 0, 40)
+    assert analyzer.simplify(FloorDiv(i * 41, IntImm(INT32, 40))) is i
+    assert python_text(analyzer.simplify(FloorDiv(i * 81 + 40, IntImm(INT32, 80)))) == "i"
+
+
 @pytest.mark.parametrize("ranges", RANGES, ids=str)
 @pytest.mark.parametrize("kind", [FloorDiv, FloorMod])
 def test_divisions(kind, ranges):

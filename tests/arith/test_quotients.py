@@ -53,6 +53,8 @@ def test_bounds_decide_divisions():
     assert divided(i16_j, 16, interval) == LinearForm({"i": 1}, 0)
     assert remainder(i16_j, 16, interval) == LinearForm({"j": 1}, 0)
     assert divided(i16_j, 64, interval) == LinearForm({}, 0)
+    assert divided(LinearForm({"j": 17}, 32), 16, interval) == LinearForm({"j": 1}, 2)
+    assert divided(LinearForm({"j": -15}, 0), 16, interval) == LinearForm({"j": -1}, 0)
 
 
 def test_what_is_too_small_to_matter_is_left_out():

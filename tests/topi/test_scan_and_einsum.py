@@ -4,8 +4,12 @@ import numpy as np
 import pytest
 from tests.topi.evaluate import BOTH, array, evaluate, same
 
+import tilewright as tvm
 from tilewright import te, topi
 from tilewright.error import ArgumentError, ShapeError
+from tilewright.ir.dtype import DType
+from tilewright.tir.interpreter import interpret
+from tilewright.topi.scan import running_extremum
 
 # --- scans and scatters --------------------------------------------------------------------------
 
@@ -28,6 +32,51 @@ def test_running_sums_without_the_element_itself():
     same(largest, [3, 3, 3, 3])
 
 
+@pytest.mark.parametrize("target", ["llvm", "llvm -mcpu=x86-64-v3", "llvm -mcpu=x86-64-v2", "c"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "int8", "float16", "bfloat16"])
+@pytest.mark.parametrize("shape", [(19, 83), (17, 64), (2, 3, 66), (9, 1024)], ids=str)
+def test_rows_of_scans_side_by_side(shape, dtype, target):
+    rng = np.random.default_rng(0)
+    x = rng.integers(-2, 3, shape).astype(DType(dtype).numpy)
+    data = te.placeholder(shape, dtype, "data")
+    scans = [topi.cumsum(data, -1), topi.scanop(data, topi.maximum, 0, "largest", -1)]
+    function = te.create_prim_func([data, *scans])
+    found = [np.empty_like(x) for _ in scans]
+    tvm.build(function, target)(x, *found)
+    wide = x.astype("float64")
+    if dtype == "int8":
+        same(found[0], np.cumsum(x, -1, dtype="int8"))
+    else:
+        same(found[0].astype("float64"), np.cumsum(wide, -1))
+    same(found[1].astype("float64"), np.maximum.accumulate(wide, -1))
+
+
+@pytest.mark.parametrize("target", ["llvm", "llvm -mcpu=x86-64-v3", "c"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "uint8", "int64"])
+@pytest.mark.parametrize(("shape", "axis"), [((19, 70), 1), ((70, 19), 0), ((2, 1, 5), -1)])
+@pytest.mark.parametrize("is_max", [True, False])
+def test_running_extrema_and_their_places(is_max, shape, axis, dtype, target):
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 9, shape).astype(DType(dtype).numpy)
+    if not dtype.startswith(("uint", "int")):
+        x.reshape(-1)[7::41] = np.nan
+    data = te.placeholder(shape, dtype, "data")
+    both = running_extremum(data, axis, is_max, "extremum")
+    values, places = np.empty_like(x), np.empty(shape, "int64")
+    tvm.build(te.create_prim_func([data, *both]), target)(x, values, places)
+    for row, value, place in zip(
+        *(np.moveaxis(a, axis, -1).reshape(-1, shape[axis]) for a in (x, values, places)),
+        strict=True,
+    ):
+        best, last = row[0], 0
+        for k, element in enumerate(row):
+            reaches = element >= best if is_max else element <= best
+            if element != element or reaches:
+                best, last = element, k
+            assert place[k] == last
+            assert value[k] == best or (best != best and value[k] != value[k])
+
+
 REDUCTIONS = {
     "update": lambda old, new: new,
     "add": np.add,
@@ -47,6 +96,38 @@ def test_scatter_elements(reduction):
         expected[at] = REDUCTIONS[reduction](expected[at], new[place])
     result = evaluate(lambda a, i, u: topi.scatter_elements(a, i, u, 0, reduction), x, where, new)
     same(result, expected)
+
+
+@pytest.mark.parametrize("shape", [(3, 2, 11), (3, 1, 19), (2, 2, 8), (3, 2, 0)], ids=str)
+@pytest.mark.parametrize("reduction", ["update", "add"])
+def test_rows_scatter_within_themselves(reduction, shape):
+    x, new = array(3, 2, 10), array(*shape) - 7
+    where = (np.arange(new.size).reshape(shape) * 7 % 20 - 10).astype("int32")
+    expected = x.copy()
+    for place in np.ndindex(*shape):
+        at = (*place[:2], where[place])
+        expected[at] = REDUCTIONS[reduction](expected[at], new[place])
+
+    n, m, k = (te.size_var(name, "int64") for name in "nmk")
+    data = te.placeholder((n, m, 10), "float32", "data")
+    rows = n if shape[0] == 3 else te.size_var("rows", "int64")
+    extents = (rows, m if shape[1] == 2 else 1, k)
+    indices = te.placeholder(extents, "int32", "indices")
+    updates = te.placeholder(extents, "float32", "updates")
+    scattered = topi.scatter_elements(data, indices, updates, 2, reduction)
+    function = te.create_prim_func([data, indices, updates, scattered])
+    for run in (interpret, tvm.build(function, "llvm")):
+        result = np.empty_like(x)
+        run(*([function] if run is interpret else []), x, where, new, result)
+        same(result, expected)
+
+
+def test_small_indices_of_long_rows():
+    x, where = array(2, 300), np.array([[-1, 127], [-128, 0]], "int8")
+    expected = x.copy()
+    np.put_along_axis(expected, where.astype("int64"), -9, 1)
+    new = np.full((2, 2), -9, "float32")
+    same(evaluate(lambda a, i, u: topi.scatter_elements(a, i, u, 1), x, where, new), expected)
 
 
 def test_the_mean_of_what_is_put_in_a_place():

@@ -8,6 +8,7 @@ from tests.topi.running import real, run, whole
 import tilewright as tvm
 from tilewright import te, topi
 from tilewright.error import ArgumentError, ArgumentValueError, ShapeError
+from tilewright.topi.sort import element_of_rank
 
 equal = np.testing.assert_array_equal
 
@@ -81,6 +82,51 @@ def test_topk(k, ascending):
     equal(values, np.take_along_axis(x, order, 1))
     equal(run(lambda X: topi.topk(X, k, 1, "values", ascending), x), values)
     equal(run(lambda X: topi.topk(X, k, 1, "indices", ascending), x), places)
+
+
+@pytest.mark.parametrize("target", ["llvm", "llvm -mcpu=x86-64-v2", "c"])
+@pytest.mark.parametrize("dtype", ["float32", "int64", "uint8", "float16"])
+@pytest.mark.parametrize("k", [1, 17, 64])
+def test_the_best_ones_of_long_rows(k, dtype, target):
+    x = whole(4, 64 + 37, dtype=dtype, low=0, high=99)
+    if dtype.startswith("float"):
+        x[0, ::3], x[1], x[2, 5:9] = np.nan, np.nan, [-np.inf, np.inf, -0.0, 0.0]
+    x[3] = np.sort(x[3])
+    m, n = (te.size_var(name, "int64") for name in "mn")
+    for ascending in (False, True):
+        X = te.placeholder((m, n), dtype)
+        func = te.create_prim_func([X, topi.topk(X, k, 1, "indices", ascending)])
+        compiled = tvm.build(func, target)
+        for rows in (x, x[:, :k].copy()):
+            found = np.zeros((4, k), "int64")
+            compiled(rows, found)
+            order = np.argsort(rows, 1, kind="stable")
+            if not ascending:
+                length = rows.shape[1]
+                order = length - 1 - np.argsort(rows[:, ::-1], 1, kind="stable")[:, ::-1]
+            equal(found, order[:, :k])
+
+
+@pytest.mark.parametrize("target", ["llvm", "llvm -mcpu=x86-64-v2", "c"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "uint8", "int8", "float16"])
+@pytest.mark.parametrize("length", [1, 2, 300])
+def test_the_element_of_a_rank(length, dtype, target):
+    x = whole(4, length, dtype=dtype, low=0, high=99)
+    x[1] = 7
+    if dtype.startswith("float"):
+        x[0, ::3], x[2, -2:] = np.nan, [-np.inf, -0.0][-length:]
+    m, n = (te.size_var(name, "int64") for name in "mn")
+    X = te.placeholder((m, n), dtype)
+    order = np.argsort(x, 1, kind="stable")
+    for rank_of, rank in (
+        (lambda extent: (extent - 1) // 2, (length - 1) // 2),
+        (lambda extent: extent - 1, length - 1),
+    ):
+        values, places = np.empty((4, 1), dtype), np.empty((4, 1), "int64")
+        func = te.create_prim_func([X, *element_of_rank(X, rank_of, 1)])
+        tvm.build(func, target)(x, values, places)
+        equal(places, order[:, rank : rank + 1])
+        equal(values, np.take_along_axis(x, places, 1))
 
 
 @pytest.mark.parametrize("right", [False, True])

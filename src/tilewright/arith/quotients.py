@@ -69,6 +69,12 @@ def divided(form: LinearForm, divisor: int, interval: Callable[[Any], Interval])
     low, high = LinearForm(rest, left).bounds(interval)
     if low // divisor == high // divisor:
         return LinearForm(whole, constant + low // divisor)
+    # Of larger multiples, such as (41 * i) // 40, bounds may decide what is left.
+    small = LinearForm({term: factor % divisor for term, factor in rest.items()}, left)
+    low, high = small.bounds(interval)
+    if low // divisor == high // divisor:
+        whole |= {term: factor // divisor for term, factor in rest.items()}
+        return LinearForm(nonzero(whole), constant + low // divisor)
     inner, divisor = _coarsened(LinearForm(rest, left), divisor, interval)
     if len(inner.terms) == 1 and not inner.constant:
         ((term, coefficient),) = inner.terms.items()

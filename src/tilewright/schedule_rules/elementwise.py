@@ -32,7 +32,7 @@ from tilewright.schedule_rules.decisions import (
     without,
 )
 from tilewright.schedule_rules.far_memory import ask_ahead, may_stream, stream_stores
-from tilewright.schedule_rules.inline import is_long
+from tilewright.schedule_rules.inline import bytes_of_long
 from tilewright.schedule_rules.nest import Nest, fused, is_complete, parallelize
 from tilewright.schedule_rules.structures import Structure
 from tilewright.tir.schedule import LoopRV, Schedule
@@ -186,14 +186,26 @@ def _vectors(sch: Schedule, nest: Nest, *, machine: Machine, streams: bool) -> N
         rows = accesses.count(accesses.spatial) // extent
         piece, loop = _pieces(sch, loop, extent, rows, machine)
         parallelize(sch, [*others, piece], machine)
-    has_chains = machine.vector_registers >= MANY_REGISTERS and is_long(accesses.block)
-    preferred = MOST_VECTORS if has_chains else USUAL_VECTORS
-    outer, _ = vectorized(sch, loop, extent, lanes, preferred)
+    outer, _ = vectorized(sch, loop, extent, lanes, _preferred_vectors(accesses, machine))
     if nest.outer == 0 and extent is None:
         parallelize(sch, [*others, outer], machine)
     if streams:
         stream_stores(sch, outer, nest, machine)
     ask_ahead(sch, outer, nest, machine)
+
+
+def _preferred_vectors(accesses: BlockAccesses, machine: Machine) -> int:
+    """How many vectors of results an iteration computes.
+
+    Long calculations wait for each other less in more vectors, as long as there are registers for
+    these, which may be wider than the results.
+    """
+    computed = bytes_of_long(accesses.block)
+    if not computed:
+        return USUAL_VECTORS
+    most = MOST_VECTORS if machine.vector_registers >= MANY_REGISTERS else USUAL_VECTORS
+    wider = -(-computed // accesses.stores[0].buffer.dtype.itemsize)
+    return max(1, most // wider)
 
 
 def joined_loops(nest: Nest, lanes: int) -> list[Var]:

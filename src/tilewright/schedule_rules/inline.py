@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from tilewright.ir.dtype import FLOAT32
 from tilewright.ir.expr import Add, Call, Cast, Expr, Max, Min, Mul, Select, Sub
 from tilewright.ir.node import Node
 from tilewright.ir.op import Op
@@ -73,6 +74,15 @@ def is_long(block: Block) -> bool:
     tile needs all of them: compilers keep coefficients in registers around all loops.
     """
     return _calls_in_a_row(block.body) > 0
+
+
+def bytes_of_long(block: Block) -> int:
+    """Bytes of an element in the widest long calculation of a block, 0 if there is none.
+
+    Half precision is computed in single precision.
+    """
+    calls = (node for node in walk(block.body) if isinstance(node, Call) and node.op in LONG)
+    return max((max(call.dtype.itemsize, FLOAT32.itemsize) for call in calls), default=0)
 
 
 def _ends_product(sch: Schedule, block: BlockRV) -> bool:

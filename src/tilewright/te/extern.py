@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tilewright.error import ArgumentError
-from tilewright.ir.convert import cast
+from tilewright.ir.arithmetic import floordiv
+from tilewright.ir.convert import cast, const
 from tilewright.ir.dtype import BOOL, DType
 from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
 from tilewright.ir.rewrite import walk
@@ -238,3 +239,22 @@ def loop_nest(extents: Sequence[Expr], body: Callable[[list[Expr]], Stmt], name:
     for variable, extent in zip(reversed(variables), reversed(extents), strict=True):
         statement = For(variable, zero_like(extent), extent, ForKind.SERIAL, statement)
     return statement
+
+
+def grouped_loop(extent: Expr, body: Callable[[Expr], Stmt], group: int, name: str = "i") -> Stmt:
+    """A loop with `group` steps in each of its own, for bodies that take few instructions."""
+    size = const(group, extent.dtype)
+    groups = floordiv(extent, size)
+
+    step = Var(f"{name}_step", extent.dtype)
+
+    def steps(at: list[Expr]) -> Stmt:
+        one = body(at[0] * size + step)
+        return For(step, zero_like(extent), size, ForKind.UNROLLED, one)
+
+    def one_step(at: list[Expr]) -> Stmt:
+        return body(groups * size + at[0])
+
+    whole = loop_nest((groups,), steps, f"{name}_group")
+    rest = extent - groups * size
+    return whole if is_const_int(rest, 0) else seq(whole, loop_nest((rest,), one_step, name))

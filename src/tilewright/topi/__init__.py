@@ -105,6 +105,7 @@ from tilewright.topi.math import (
     tanh,
     trunc,
 )
+from tilewright.topi.nonzero import count_nonzero, nonzero
 from tilewright.topi.products import (
     einsum,
     matmul,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from itertools import takewhile
+from typing import Any, Final, NamedTuple
 
 from tilewright.error import ArgumentError, DTypeError, ShapeError
 from tilewright.ir.arithmetic import (
@@ -16,13 +17,15 @@ from tilewright.ir.arithmetic import (
     select,
 )
 from tilewright.ir.convert import as_expr, cast, const
+from tilewright.ir.dtype import INT32, DType
 from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.te.compute import compute
 from tilewright.te.elementwise import same_extent
-from tilewright.te.extern import extern, loop_nest
-from tilewright.te.tensor import Tensor, as_shape, shape_text
-from tilewright.tir.buffer import Buffer, BufferLoad
-from tilewright.tir.stmt import BufferStore, IfThenElse, LetStmt, Stmt, seq
+from tilewright.te.extern import extern, grouped_loop, loop_nest
+from tilewright.te.tensor import Tensor, as_shape, shape_text, zero_like
+from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, Range
+from tilewright.tir.expr import IterType, IterVar
+from tilewright.tir.stmt import Block, BlockRealize, BufferStore, IfThenElse, LetStmt, Stmt, seq
 from tilewright.topi import tag
 from tilewright.topi.creation import full, full_like
 from tilewright.topi.operands import normalized_axis
@@ -36,19 +39,34 @@ REDUCTIONS: Final[dict[str, Callable[[Any, Any], Expr]]] = {
 }
 """Combination of the old and the new element, by name."""
 
+UNROLLED: Final = 8
+"""So many elements are put in one step of a loop."""
+
+
+class _Places(NamedTuple):
+    """Where updates are put.
+
+    Attributes:
+        of: leads from a function that loads an index, and the place of an update, to the place in
+            the data.
+        shared: so many dimensions are first among those of the data and of the updates, with the
+            same extent and the same index in both.
+        dimensions: so many dimensions of the updates have indices of their own; along the others,
+            updates are parts of the data.
+    """
+
+    of: Callable[[Callable[..., Expr], Sequence[Expr]], list[Expr]]
+    shared: int
+    dimensions: int
+
 
 def _scatter(
-    owner: str,
-    data: Tensor,
-    indices: Tensor,
-    updates: Tensor,
-    reduction: str,
-    place_of: Callable[[Callable[..., Expr], Sequence[Expr]], list[Expr]],
+    owner: str, data: Tensor, indices: Tensor, updates: Tensor, reduction: str, places: _Places
 ) -> Tensor:
     """`data` after each element of `updates`, one after the other, was put in its place.
 
-    A negative index counts from the end; places outside of `data` are left out. `place_of` leads
-    from a function that loads an index, and the place of an update, to the place in `data`.
+    A negative index counts from the end; places outside of `data` are left out. A part of the data
+    is copied just before its updates are put, while a cache keeps it.
     """
     if reduction not in REDUCTIONS:
         names = ", ".join((*REDUCTIONS, "mean"))
@@ -57,44 +75,96 @@ def _scatter(
         raise DTypeError(f"{owner}: indices are integers, got {indices.dtype!s}")
     if updates.dtype is not data.dtype:
         raise DTypeError(f"{owner}: updates of {updates.dtype!s} for data of {data.dtype!s}")
-    combine = REDUCTIONS[reduction]
+    shared = places.shared
 
     def program(ins: list[Buffer], outs: list[Buffer]) -> Stmt:
-        source, where, new = ins
-        (result,) = outs
+        (source, *_), (result,) = ins, outs
 
-        def put(at: list[Expr]) -> Stmt:
-            place, inside, loads = [], as_expr(True), []
-            indices = place_of(lambda *index: BufferLoad(where, index), at)
-            for index, extent in zip(indices, data.shape, strict=True):
-                if not _is_loaded(index, at):
-                    place.append(index)
-                    continue
-                # Loaded once, without a branch between the two comparisons.
-                loaded = Var("index", index.dtype)
-                loads.append((loaded, index))
-                length = cast(index.dtype, extent)
-                wrapped = select(loaded < 0, loaded + length, loaded)
-                inside = logical_and(inside, logical_and(wrapped >= 0, wrapped < length))
-                place.append(wrapped)
-            value = combine(BufferLoad(result, tuple(place)), BufferLoad(new, tuple(at)))
-            update: Stmt = IfThenElse(inside, BufferStore(result, value, tuple(place)))
-            for loaded, index in reversed(loads):
-                update = LetStmt(loaded, index, update)
-            return update
+        def part(loops: list[Expr]) -> Stmt:
+            rows = [Var(f"row{n}", loop.dtype) for n, loop in enumerate(loops)]
+            axes = [
+                IterVar(Range.from_min_extent(zero_like(extent), extent), row, IterType.DATA_PAR)
+                for row, extent in zip(rows, data.shape, strict=False)
+            ]
 
-        copy = loop_nest(
-            data.shape, lambda i: BufferStore(result, BufferLoad(source, tuple(i)), tuple(i))
-        )
-        return seq(copy, loop_nest(updates.shape, put, "u"))
+            def copy(inner: list[Expr]) -> Stmt:
+                place = (*rows, *inner)
+                return BufferStore(result, BufferLoad(source, place), place)
+
+            body = seq(
+                loop_nest(data.shape[shared:], copy), _put(ins, result, rows, reduction, places)
+            )
+            read = [*ins, result] if reduction != "update" else ins
+            reads = tuple(_part(buffer, rows) for buffer in read)
+            block = Block(tuple(axes), reads, (_part(result, rows),), "part", body)
+            return BlockRealize(tuple(loops), const(True), block)
+
+        return loop_nest(data.shape[:shared], part)
 
     inputs = [data, indices, updates]
     name = owner.removeprefix("topi.")
     return extern(data.shape, inputs, program, name, dtype=str(data.dtype), tag=tag.INJECTIVE)
 
 
-def _is_loaded(index: Expr, at: Sequence[Expr]) -> bool:
-    return not any(index is loop for loop in at)
+def _part(buffer: Buffer, rows: Sequence[Expr]) -> BufferRegion:
+    """The region of a buffer with some first indices."""
+    single = [Range.from_min_extent(row, const(1, row.dtype)) for row in rows]
+    return BufferRegion(buffer, (*single, *map(Range.from_extent, buffer.shape[len(rows) :])))
+
+
+def _put(
+    ins: Sequence[Buffer], result: Buffer, rows: Sequence[Expr], reduction: str, places: _Places
+) -> Stmt:
+    """Loops that put the updates of one part of the data."""
+    _, where, updates = ins
+
+    def put(at: Sequence[Expr]) -> Stmt:
+        place, inside, loads = _place(where, at, places, result.shape)
+
+        def element(inner: list[Expr]) -> Stmt:
+            target = (*place, *inner)
+            update = BufferLoad(updates, (*at, *inner))
+            value = REDUCTIONS[reduction](BufferLoad(result, target), update)
+            return BufferStore(result, value, target)
+
+        elements = loop_nest(updates.shape[places.dimensions :], element, "v")
+        statement: Stmt = IfThenElse(inside, elements)
+        for variable, index in reversed(loads):
+            statement = LetStmt(variable, index, statement)
+        return statement
+
+    extents = updates.shape[places.shared : places.dimensions]
+    if not extents:
+        return put(rows)
+    group = UNROLLED if places.dimensions == updates.ndim else 1
+    return loop_nest(
+        extents[:-1],
+        lambda outer: grouped_loop(extents[-1], lambda k: put([*rows, *outer, k]), group, "u"),
+        "u",
+    )
+
+
+def _place(
+    where: Buffer, at: Sequence[Expr], places: _Places, shape: Sequence[Expr]
+) -> tuple[list[Expr], Expr, list[tuple[Var, Expr]]]:
+    """The place of an update, whether the data has it, and what is loaded first."""
+    place: list[Expr] = []
+    inside, loads = as_expr(True), []
+    indices = places.of(lambda *element: BufferLoad(where, element), at)
+    for index, extent in zip(indices, shape, strict=False):
+        if any(index is loop for loop in at):
+            place.append(index)
+            continue
+        if index.dtype.bits < INT32.bits:  # which may be less than an extent
+            index = cast(INT32, index)
+        loaded, wrapped = Var("index", index.dtype), Var("wrapped", index.dtype)
+        length = cast(index.dtype, extent)
+        loads += (loaded, index), (wrapped, select(loaded < 0, loaded + length, loaded))
+        # As an unsigned number, a negative one is greater than all indices.
+        unsigned = DType(f"uint{index.dtype.bits}")
+        inside = logical_and(inside, cast(unsigned, wrapped) < cast(unsigned, length))
+        place.append(wrapped)
+    return place, inside, loads
 
 
 def _mean(scatter: Callable[..., Tensor], data: Tensor, updates: Tensor) -> Tensor:
@@ -130,11 +200,14 @@ def scatter_elements(
     def place(load: Callable[..., Expr], at: Sequence[Expr]) -> list[Expr]:
         return [load(*at) if n == along else index for n, index in enumerate(at)]
 
+    same = map(same_extent, data.shape[:along], updates.shape[:along])
+    shared = sum(1 for _ in takewhile(bool, same))
+    places = _Places(place, shared, updates.ndim)
     if reduction == "mean":
         return _mean(
-            lambda old, new: _scatter(owner, old, indices, new, "add", place), data, updates
+            lambda old, new: _scatter(owner, old, indices, new, "add", places), data, updates
         )
-    return _scatter(owner, data, indices, updates, reduction, place)
+    return _scatter(owner, data, indices, updates, reduction, places)
 
 
 def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str = "update") -> Tensor:
@@ -149,7 +222,7 @@ def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str = "upda
     owner = "topi.scatter_nd"
     if indices.ndim == 0 or not isinstance(indices.shape[0], IntImm):
         raise ArgumentError(f"{owner}: the indices do not say how many there are")
-    count, places = indices.shape[0].value, indices.ndim - 1
+    count, number = indices.shape[0].value, indices.ndim - 1
     wanted = (*indices.shape[1:], *data.shape[count:])
     fits = count <= data.ndim and len(wanted) == updates.ndim
     if not fits or not all(map(same_extent, wanted, updates.shape)):
@@ -159,13 +232,14 @@ def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str = "upda
         )
 
     def place(load: Callable[..., Expr], at: Sequence[Expr]) -> list[Expr]:
-        return [*(load(const(n, "int32"), *at[:places]) for n in range(count)), *at[places:]]
+        return [load(const(n, "int32"), *at) for n in range(count)]
 
+    places = _Places(place, 0, number)
     if mode == "mean":
         return _mean(
-            lambda old, new: _scatter(owner, old, indices, new, "add", place), data, updates
+            lambda old, new: _scatter(owner, old, indices, new, "add", places), data, updates
         )
-    return _scatter(owner, data, indices, updates, mode, place)
+    return _scatter(owner, data, indices, updates, mode, places)
 
 
 def sparse_to_dense(
@@ -197,7 +271,7 @@ def sparse_to_dense(
             return [load(*at) if sparse_indices.ndim else load()]
         return [load(*at, const(n, "int32")) for n in range(len(shape))]
 
-    return _scatter(owner, background, sparse_indices, values, "update", place)
+    return _scatter(owner, background, sparse_indices, values, "update", _Places(place, 0, 1))
 
 
 def invert_permutation(data: Tensor) -> Tensor:

@@ -18,6 +18,7 @@ from tilewright.topi import tag
 from tilewright.topi.nn.window import constant, simplified
 from tilewright.topi.operands import normalized_axis
 from tilewright.topi.search_rows import search_rows
+from tilewright.topi.select_rows import select_rows
 from tilewright.topi.sort_rows import argsort_rows, top_rows
 from tilewright.topi.utils import unravel_index
 
@@ -90,6 +91,24 @@ def topk(
         return values
     places = _places(data, order, along, count, dtype)
     return places if ret_type == "indices" else [values, places]
+
+
+def element_of_rank(
+    data: Tensor, rank_of: Callable[[Any], Expr], axis: int = -1, dtype: str = "int64"
+) -> list[Tensor]:
+    """The element along `axis` that a number of others come before, and where it is.
+
+    Args:
+        data: the tensor.
+        rank_of: from the extent of the dimension to that number, which is less.
+        axis: the dimension, which has extent 1 in the results.
+        dtype: of the place.
+    """
+    along = normalized_axis("topi.element_of_rank", axis, data.ndim)
+    rows = _rows_along(data, along)
+    place = te.extern_primfunc([rows], select_rows(rows.dtype, rank_of), "select")
+    count = const(1, data.shape[along].dtype)
+    return [_taken(data, place, along, count), _places(data, place, along, count, dtype)]
 
 
 def searchsorted(
@@ -169,6 +188,14 @@ def _order(data: Tensor, along: int, ascending: bool, count: int | None = None) 
 
     Only the first `count`, if given.
     """
+    rows = _rows_along(data, along)
+    if count is None:
+        return te.extern_primfunc([rows], argsort_rows(rows.dtype, ascending), "argsort")
+    return te.extern_primfunc([rows], top_rows(rows.dtype, count, ascending), "topk")
+
+
+def _rows_along(data: Tensor, along: int) -> Tensor:
+    """A matrix whose rows are those along a dimension."""
     outer = [extent for n, extent in enumerate(data.shape) if n != along]
     number = math.prod(outer, start=const(1, INT64))
     length = cast(INT64, data.shape[along])
@@ -177,10 +204,10 @@ def _order(data: Tensor, along: int, ascending: bool, count: int | None = None) 
         index = unravel_index(row, outer)
         return data(*index[:along], j, *index[along:])
 
-    rows = te.compute((simplified(number), length), element, "T_rows", tag.INJECTIVE)
-    if count is None:
-        return te.extern_primfunc([rows], argsort_rows(rows.dtype, ascending), "argsort")
-    return te.extern_primfunc([rows], top_rows(rows.dtype, count, ascending), "topk")
+    rows = data
+    if along != 1 or [extent.dtype for extent in data.shape] != [INT64, INT64]:
+        rows = te.compute((simplified(number), length), element, "T_rows", tag.INJECTIVE)
+    return rows
 
 
 def _row_of(index: Sequence[Any], extents: Sequence[Expr]) -> Any:

@@ -5,7 +5,7 @@ their order. A NaN counts as larger than all numbers.
 """
 
 # pyright: reportArgumentType=false, reportIndexIssue=false, reportOperatorIssue=false
-# pyright: reportGeneralTypeIssues=false
+# pyright: reportGeneralTypeIssues=false, reportMissingParameterType=false
 # The bodies of scripts are programs, not Python.
 
 from __future__ import annotations
@@ -26,6 +26,13 @@ DIGIT_BITS: Final = 8
 SHORT: Final = 128
 """Maximum length of rows that are sorted by counting the smaller elements of each: these are so
 many steps as pairs of elements, but steps of vectors."""
+
+
+STRIP: Final = 32
+"""So many elements of a row are compared at a time with the best ones that have been found."""
+
+GROUP: Final = 16
+"""So many of the best elements move at a time."""
 
 
 def argsort_rows(dtype: DType, ascending: bool) -> PrimFunc:
@@ -104,9 +111,35 @@ def argsort_rows(dtype: DType, ascending: bool) -> PrimFunc:
 def top_rows(dtype: DType, k: int, ascending: bool) -> PrimFunc:
     """The program that finds the places of the first `k` elements in order of each row, ``(m, n)``.
 
-    The best ones so far are kept in order. Most elements are worse than all of them.
+    The best ones so far are kept in order. Most elements are worse than all of them: the best one
+    of a strip, which vectors find, says whether it has one that is not. Vectors put that in its
+    place, too, so that branches depend on little that cannot be predicted.
     """
     element, unsigned = str(dtype), str(_unsigned(dtype))
+    worst = const(_unsigned(dtype).max_int, unsigned)
+    kept = -(-k // GROUP) * GROUP
+
+    @T.macro
+    def insert(best, places, moved, moved_places, key, j):
+        """Those that are worse than `key`, or none yet, move by one place; 0 stands before all."""
+        new = key
+        place = j
+        for group in range(kept // GROUP):
+            for u in T.vectorized(GROUP):
+                before = best[group * GROUP + u]
+                kept_one = best[group * GROUP + u + 1]
+                stays = T.bitwise_and(group * GROUP + u < place, kept_one <= new)
+                follows = T.bitwise_and(group * GROUP + u <= place, before <= new)
+                moved[group * GROUP + u] = T.Select(stays, kept_one, T.Select(follows, new, before))
+                moved_places[group * GROUP + u] = T.Select(
+                    stays,
+                    places[group * GROUP + u + 1],
+                    T.Select(follows, place, places[group * GROUP + u]),
+                )
+        for group in range(kept // GROUP):
+            for u in T.vectorized(GROUP):
+                best[group * GROUP + u + 1] = moved[group * GROUP + u]
+                places[group * GROUP + u + 1] = moved_places[group * GROUP + u]
 
     @T.prim_func(private=True)
     def topk(x: T.handle, result: T.handle):
@@ -119,24 +152,39 @@ def top_rows(dtype: DType, k: int, ascending: bool) -> PrimFunc:
                 row = T.axis.spatial(m, i)
                 T.reads(X[row, 0:n])
                 T.writes(R[row, 0:k])
-                best = T.alloc_buffer((k + 1,), unsigned, scope="local")
-                places = T.alloc_buffer((k + 1,), "int64", scope="local")
-                position = T.alloc_buffer((1,), "int64", scope="local")
-                for j in range(n):
-                    key = sort_key(X[row, j], ascending)
-                    if j < k or key < best[k - 1]:
-                        # Those that are worse move by one place; the last one falls behind the end.
-                        position[0] = T.min(j, T.int64(k - 1))
-                        while T.if_then_else(
-                            position[0] > 0, key < best[T.max(position[0] - 1, 0)], T.bool(False)
-                        ):
-                            best[position[0]] = best[position[0] - 1]
-                            places[position[0]] = places[position[0] - 1]
-                            position[0] = position[0] - 1
-                        best[position[0]] = key
-                        places[position[0]] = j
+                best = T.alloc_buffer((kept + 1,), unsigned, scope="local")
+                places = T.alloc_buffer((kept + 1,), "int64", scope="local")
+                moved = T.alloc_buffer((kept,), unsigned, scope="local")
+                moved_places = T.alloc_buffer((kept,), "int64", scope="local")
+                keys = T.alloc_buffer((STRIP,), unsigned, scope="local")
+                first = T.alloc_buffer((1,), unsigned, scope="local")
+                found = T.alloc_buffer((1,), "int32", scope="local")
+                for slot in range(kept + 1):
+                    best[slot] = const(0, unsigned)
+                    places[slot] = T.int64(0)
                 for j in range(k):
-                    R[row, j] = places[j]
+                    insert(best, places, moved, moved_places, sort_key(X[row, j], ascending), j)
+                for strip in range((n - k + STRIP - 1) // STRIP):
+                    first[0] = worst
+                    for u in T.vectorized(STRIP):
+                        j = k + strip * STRIP + u
+                        keys[u] = T.if_then_else(j < n, sort_key(X[row, j], ascending), worst)
+                    for u in T.vectorized(STRIP):
+                        first[0] = T.min(first[0], keys[u])
+                    while first[0] < best[k]:
+                        found[0] = T.int32(STRIP)
+                        for u in T.vectorized(STRIP):
+                            is_first = keys[u] == first[0]
+                            found[0] = T.min(found[0], T.Select(is_first, u, STRIP))
+                        j = k + strip * STRIP + found[0]
+                        insert(best, places, moved, moved_places, first[0], j)
+                        first[0] = worst
+                        for u in T.vectorized(STRIP):
+                            keys[u] = T.Select(u == found[0], worst, keys[u])
+                        for u in T.vectorized(STRIP):
+                            first[0] = T.min(first[0], keys[u])
+                for j in range(k):
+                    R[row, j] = places[j + 1]
 
     return topk
 

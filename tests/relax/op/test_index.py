@@ -1,5 +1,7 @@
 """Operators that choose elements, against numpy."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from tests.relax.op.evaluate import KINDS, array, evaluate, infer, same, tensor
@@ -162,7 +164,56 @@ def test_unique_and_nonzero():
     for part, expected in zip(parts, np.unique(x, True, True, True), strict=True):
         same(part, expected.reshape(-1))
     same(evaluate(lambda a: op.unique(a, axis=-1), x), np.unique(x, axis=-1))
-    same(evaluate(op.nonzero, x), np.stack(np.nonzero(x)))
+
+
+@pytest.mark.parametrize("flags", list(product((False, True), repeat=3)), ids=str)
+@pytest.mark.parametrize(
+    "x", [array(9, 7).round() % 5, np.zeros(0, "float32")], ids=["some", "none"]
+)
+def test_what_is_wanted_of_unique_elements(x, flags):
+    x = x.copy()
+    x[:2] = np.nan
+    parts = evaluate(lambda a: op.unique(a, True, *flags), x)
+    expected = np.unique(x, *flags)
+    for part, wanted in zip(*(p if any(flags) else (p,) for p in (parts, expected)), strict=True):
+        same(part, wanted.reshape(-1))
+
+
+@KINDS
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "float16", "int64", "float64"])
+def test_unique_elements_of_a_dtype(dtype, known):
+    x = (np.arange(200).reshape(10, 20) * 37 % 11 - 5).astype(dtype)
+    values, where = evaluate(lambda a: op.unique(a, return_inverse=True), x, known=known)
+    expected, places = np.unique(x, return_inverse=True)
+    assert values.dtype == x.dtype
+    same(values, expected)
+    same(where, places.reshape(-1))
+
+
+def test_each_nan_may_be_an_element_of_its_own():
+    x = np.array([np.nan, 1, np.nan, 1], "float32")
+    values, where, times = evaluate(
+        lambda a: op.unique(a, return_inverse=True, return_counts=True, equal_nan=False), x
+    )
+    same(values, [1, np.nan, np.nan])
+    same(times, [2, 1, 1])
+    assert sorted(where.tolist()) == [0, 0, 1, 2]
+    same(values[where], x)
+
+
+@KINDS
+@pytest.mark.parametrize("shape", [(3, 4), (0,), (2, 0, 3), (5, 1, 2)], ids=str)
+def test_nonzero(shape, known):
+    x = np.arange(np.prod(shape)).reshape(shape).astype("int32") % 3
+    expected = np.stack(np.nonzero(x))
+    same(evaluate(op.nonzero, x, known=known), expected)
+    same(evaluate(lambda a: op.nonzero(a, rows=True), x, known=known), expected.T)
+
+
+def test_nonzero_of_a_scalar():
+    for x, count in ((np.float32(2), 1), (np.float32(0), 0)):
+        assert evaluate(op.nonzero, np.array(x)).shape == (0, count)
+        assert evaluate(lambda a: op.nonzero(a, True), np.array(x)).shape == (count, 0)
 
 
 def test_unique_elements_in_the_order_in_which_they_appear():

@@ -126,6 +126,36 @@ def test_reductions_that_may_be_regrouped_use_accumulators(extent, lanes):
         assert set(widths(loop)) == {16}
 
 
+@pytest.mark.parametrize("combine", ["+", "*", "T.max", "T.min"])
+@pytest.mark.parametrize("extent", [17, 18, 31, 93])
+@pytest.mark.parametrize("vector_bits", [128, 512])
+def test_what_is_left_of_a_reduction_is_in_the_first_lanes_of_a_vector(
+    combine, extent, vector_bits
+):
+    update = f"{combine}(B[0], {{0}})" if combine.startswith("T") else f"B[0] {combine} {{0}}"
+    func = from_source(
+        "from tilewright.script import tir as T\n"
+        "@T.prim_func\n"
+        f'def main(A: T.Buffer(({extent},), "float32"), B: T.Buffer((1,), "float32")):\n'
+        '    T.func_attr({"tir.noalias": True})\n'
+        f"    for i in range({extent}):\n"
+        f"        B[0] = {update.format('T.exp(A[i])')}\n"
+    )
+    vectorized = vectorize_inner_loops(
+        inline_lets(lower(func)), vector_bits=vector_bits, reassociate=True
+    )
+    left = extent % (vector_bits // 32)
+    scalar_loops = [loop for loop in of_kind(vectorized.body, For) if loop.loop_var.name == "i"]
+    assert len(scalar_loops) == (left == 1)
+    a = np.linspace(-1, 0.5, extent).astype("float32")
+    results = []
+    for program in (func, vectorized):
+        b = np.array([1.5], "float32")
+        interpret(program, a.copy(), b, check_reads=True)
+        results.append(b[0])
+    np.testing.assert_allclose(*results, rtol=1e-5)
+
+
 def test_an_outer_loop_is_not_touched():
     A, B = decl_buffer((8, 3), name="A"), decl_buffer((8, 3), name="B")
     i, j = int_var("i"), int_var("j")

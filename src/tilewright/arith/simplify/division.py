@@ -89,6 +89,10 @@ def _floordiv_by_constant(s: Simplifier, a: Expr, divisor: int) -> Expr | None:
     if not s.exact_form(rest, constant, dtype):
         return None
     changed = bool(quotient) or not rest
+    decided = _decided(s, rest, constant, divisor)
+    if decided is not None:
+        more, whole = decided
+        return s.sum(_merged(quotient, more), whole, dtype)
     while rest:
         low, high = linear_bounds(s.facts, rest, constant)
         if low // divisor == high // divisor and all(map(s.total, rest)):
@@ -115,6 +119,19 @@ def _floordiv_by_constant(s: Simplifier, a: Expr, divisor: int) -> Expr | None:
         inner, whole = s.terms_of(nested)
         quotient = _merged(quotient, inner)
     return s.sum(quotient, whole, dtype)
+
+
+def _decided(s: Simplifier, terms: Terms, constant: int, divisor: int) -> tuple[Terms, int] | None:
+    """The quotient where bounds decide what multiples of the divisor leave, as in ``41 * i // 40``
+    for ``i`` below 40."""
+    if all(-divisor < factor < divisor for factor in terms.values()):
+        return None
+    left = {term: factor % divisor for term, factor in terms.items()}
+    low, high = linear_bounds(s.facts, left, constant)
+    if low // divisor != high // divisor or not all(map(s.total, terms)):
+        return None
+    multiples = {term: factor // divisor for term, factor in terms.items()}
+    return multiples, low // divisor
 
 
 def _merged(quotient: Terms, other: Terms) -> Terms:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tilewright import topi
+from tilewright.ir.dtype import INT64
+from tilewright.ir.expr import Var as Size
 from tilewright.relax import op
 from tilewright.relax.frontend.emitter import Emitter
 from tilewright.relax.struct_info import TensorStructInfo
@@ -54,22 +56,33 @@ def sampled(
     return graph.emit_te(topi.image.grid_sample, x, places, method, layout, padding, align_corners)
 
 
-def places_of_nonzero(graph: Emitter, x: Any) -> Any:
-    """Where the elements are that are not 0: one row for each dimension, one column for each."""
-    rank = graph.rank_of(x)
-    flat = graph.reshape(x, [1]) if not rank else x
-    found = graph.named(graph.emit(op.nonzero(flat)), 2, "int64")
-    count = graph.shape_of(found)[1]
-    wanted = graph.emit(op.strided_slice(found, [0], [0], [rank]))
-    return graph.builder.match_cast(wanted, TensorStructInfo([rank, count], "int64"))
+def places_of_nonzero(graph: Emitter, x: Any, rows: bool = False) -> Any:
+    """Where the elements are that are not 0: one row for each dimension, one column for each.
+
+    Or one row for each element, with `rows`.
+    """
+    rank, count = graph.rank_of(x), Size(graph.name_hint or "count", INT64)
+    extents = [count, rank] if rows else [rank, count]
+    found = graph.emit(op.nonzero(x, rows))
+    return graph.builder.match_cast(found, TensorStructInfo(extents, "int64"))
 
 
-def different(graph: Emitter, x: Any, axis: int | None, is_sorted: bool = True) -> list[Any]:
+def different(
+    graph: Emitter,
+    x: Any,
+    axis: int | None,
+    is_sorted: bool = True,
+    wanted: Sequence[bool] = (True, True, True),
+    equal_nan: bool = True,
+) -> list[Any]:
     """The different elements, or parts along an axis, in order.
 
-    Then where each is first, which of them each of `x` is, and how often each occurs.
+    Then, as far as `wanted`, where each is first, which of them each of `x` is, and how often each
+    occurs; None for the others. `equal_nan` says whether all NaNs are one element.
     """
-    found = graph.emit(op.unique(x, is_sorted, True, True, True, axis))
+    first, inverse, counts = wanted
+    found = graph.emit(op.unique(x, is_sorted, first, inverse, counts, axis, equal_nan))
+    parts = iter([graph.emit(found[n]) for n in range(1 + sum(wanted))] if any(wanted) else [found])
     rank = 1 if axis is None else graph.rank_of(x)
-    values = graph.named(graph.emit(found[0]), rank, graph.dtype_of(x))
-    return [values, *(graph.named(graph.emit(found[n]), 1, "int64") for n in (1, 2, 3))]
+    values = graph.named(next(parts), rank, graph.dtype_of(x))
+    return [values, *(graph.named(next(parts), 1, "int64") if flag else None for flag in wanted)]

@@ -19,6 +19,7 @@ from tilewright.relax.op.linear_algebra import einsum, linear, matmul, outer
 from tilewright.relax.op.manipulate import *  # noqa: F403
 from tilewright.relax.op.scatter import scatter_elements, scatter_nd
 from tilewright.relax.op.search import argmax, argmin, multinomial_from_uniform, where
+from tilewright.relax.op.sizes_from_data import *  # noqa: F403
 from tilewright.relax.op.sorting import *  # noqa: F403
 from tilewright.relax.op.statistical import *  # noqa: F403
 from tilewright.relax.op.unary import *  # noqa: F403

@@ -17,7 +17,6 @@ That is unroll and jam (Callahan, Cocke, Kennedy 1988), for rows with memory of 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from tilewright.ir.convert import as_expr, const
@@ -28,6 +27,7 @@ from tilewright.tir.stmt import Allocate, BufferStore, For, ForKind, SeqStmt, St
 from tilewright.tir.transform.analysis.accesses import is_opaque, rows_are_apart
 from tilewright.tir.transform.analysis.memory_uses import Aliases
 from tilewright.tir.transform.building.folding import Iteration
+from tilewright.tir.transform.scan_lanes import Scan, lanes_of, rows_in_lanes
 
 ROWS: Final = 8
 """Number of rows that run side by side: two for each cycle in which an addition waits."""
@@ -39,37 +39,25 @@ MOST_OWN: Final = 4
 """Maximum number of elements that a row has for itself, which become registers."""
 
 
-@dataclass(frozen=True)
-class _Scan:
-    """A row.
-
-    Attributes:
-        loop: the loop over rows.
-        own: the memory of a row.
-        before: what comes before the loop over steps.
-        steps: that loop.
-    """
-
-    loop: For
-    own: Allocate
-    before: Sequence[BufferStore]
-    steps: For
-
-
-def jam_scan(loop: For, aliases: Aliases) -> Stmt | None:
+def jam_scan(loop: For, aliases: Aliases, vector_bits: int) -> Stmt | None:
     """`loop` with its rows side by side; None if it is not a scan, or its rows may
     depend on each other."""
     scan = _scan(loop)
     if scan is None or not isinstance(loop.extent, IntImm):
         return None
     least = LEAST_GROUPS if loop.kind is ForKind.PARALLEL else 1
-    count = min(ROWS, loop.extent.value // least)
-    if count < 2 or not _are_independent(scan, aliases):
+    most = loop.extent.value // least
+    if most < 2 or not _are_independent(scan, aliases):
         return None
+    lanes = lanes_of(scan, vector_bits)
+    count = min(ROWS, most) if lanes is None or lanes > most else lanes
     groups, left = divmod(loop.extent.value, count)
     var = Var(loop.loop_var.name, loop.loop_var.dtype)
     first = const(0, var.dtype) if groups == 1 else var * count
-    body = _side_by_side(scan, [as_expr(loop.min + first + row) for row in range(count)])
+    start = as_expr(loop.min + first)
+    body = rows_in_lanes(scan, start, count, aliases) if count == lanes else None
+    if body is None:
+        body = _side_by_side(scan, [as_expr(start + row) for row in range(count)])
     if groups > 1:
         extent = const(groups, var.dtype)
         body = loop.replace(loop_var=var, min=const(0, var.dtype), extent=extent, body=body)
@@ -78,29 +66,36 @@ def jam_scan(loop: For, aliases: Aliases) -> Stmt | None:
     rest = loop.replace(
         min=as_expr(loop.min + groups * count), extent=const(left, loop.extent.dtype)
     )
-    return seq(body, jam_scan(rest, aliases) or Iteration({})(rest))
+    return seq(body, jam_scan(rest, aliases, vector_bits) or Iteration({})(rest))
 
 
-def _scan(loop: For) -> _Scan | None:
-    own = loop.body
+def _scan(loop: For) -> Scan | None:
     if loop.kind not in (ForKind.SERIAL, ForKind.PARALLEL) or loop.annotations:
         return None
-    if not isinstance(own, Allocate):
+    own: list[Allocate] = []
+    inner = loop.body
+    while isinstance(inner, Allocate):
+        size = constant_product(inner.extents)
+        plain = not inner.annotations and is_const_int(inner.condition, 1)
+        if size is None or size > MOST_OWN or not plain:
+            return None
+        own.append(inner)
+        inner = inner.body
+    if not own or not isinstance(inner, SeqStmt):
         return None
-    size = constant_product(own.extents)
-    if size is None or size > MOST_OWN or own.annotations or not is_const_int(own.condition, 1):
-        return None
-    if not isinstance(own.body, SeqStmt):
-        return None
-    *before, steps = own.body.seq
+    *before, steps = inner.seq
     if not isinstance(steps, For) or steps.kind is not ForKind.SERIAL or steps.annotations:
         return None
     stores = [*before, *statements_of(steps.body)]
     plain = all(isinstance(s, BufferStore) and s.predicate is None for s in stores)
     bounds = is_const_int(steps.min) and is_const_int(steps.extent)
-    if not (plain and bounds) or not _is_chain(own, steps):
+    if not (plain and bounds) or not all(_is_chain(memory, steps) for memory in own):
         return None
-    return _Scan(loop, own, [s for s in before if isinstance(s, BufferStore)], steps)
+    first, inside = (
+        [s for s in some if isinstance(s, BufferStore)]
+        for some in (before, statements_of(steps.body))
+    )
+    return Scan(loop, own, first, steps, inside)
 
 
 def statements_of(body: Stmt) -> Sequence[Stmt]:
@@ -118,12 +113,12 @@ def _accesses(body: Stmt) -> list[BufferLoad | BufferStore]:
     return [node for node in walk(body) if isinstance(node, (BufferLoad, BufferStore))]
 
 
-def _are_independent(scan: _Scan, aliases: Aliases) -> bool:
+def _are_independent(scan: Scan, aliases: Aliases) -> bool:
     """Whether no row reaches what another one writes."""
-    if any(isinstance(node, Call) and is_opaque(node) for node in walk(scan.own.body)):
+    body = scan.own[-1].body
+    if any(isinstance(node, Call) and is_opaque(node) for node in walk(body)):
         return False
-    nodes = _accesses(scan.own.body)
-    shared = [node for node in nodes if node.buffer.data is not scan.own.buffer_var]
+    shared = [node for node in _accesses(body) if node.buffer.data not in scan.memory]
     written = {node.buffer.data for node in shared if isinstance(node, BufferStore)}
     reached = {node.buffer.data for node in shared}
     if any(aliases.may_overlap(a, b) for a in written for b in reached if a is not b):
@@ -134,18 +129,18 @@ def _are_independent(scan: _Scan, aliases: Aliases) -> bool:
     )
 
 
-def _side_by_side(scan: _Scan, rows: Sequence[Expr]) -> Stmt:
+def _side_by_side(scan: Scan, rows: Sequence[Expr]) -> Stmt:
     """What rows do: together before the steps, and together in each step."""
     copies: list[Allocate] = []
-    for row in rows:
-        copy = Iteration({scan.loop.loop_var: row})(scan.own)
-        assert isinstance(copy, Allocate)
-        copies.append(copy)
     before: list[Stmt] = []
     step = scan.steps.loop_var.replace()
     steps: list[Stmt] = []
-    for copy in copies:
-        *first, loop = statements_of(copy.body)
+    for row in rows:
+        copy = Iteration({scan.loop.loop_var: row})(scan.own[0])
+        while isinstance(copy, Allocate):
+            copies.append(copy)
+            copy = copy.body
+        *first, loop = statements_of(copy)
         assert isinstance(loop, For)
         before += first
         steps.append(Iteration({loop.loop_var: step})(loop.body))

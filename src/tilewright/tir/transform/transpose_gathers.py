@@ -61,7 +61,12 @@ def transpose_gathers(func: PrimFunc) -> PrimFunc:
     """
     if not any(map(_is_gather, nodes_of(func.body, BufferLoad))):
         return func
-    return func.with_body(_Transposing(Aliases(func))(func.body))
+    return func.with_body(transposed(func.body, Aliases(func)))
+
+
+def transposed(body: Stmt, aliases: Aliases) -> Stmt:
+    """`body` with groups of gathers as loads of neighbours and shuffles."""
+    return _Transposing(aliases)(body)
 
 
 class _Transposing(StatementRewriter):

@@ -58,7 +58,8 @@ class _Jam(StatementRewriter):
     def For(self, loop: For) -> Stmt:
         inner = loop.body
         if not isinstance(inner, For):
-            return jam_scan(loop, self._aliases) or loop.map_children(self)
+            jammed = jam_scan(loop, self._aliases, self._vector_bits)
+            return jammed or loop.map_children(self)
         stores = _reduction(inner)
         if stores is None or not self._may_jam(loop, inner, stores):
             return loop.map_children(self)

@@ -54,7 +54,12 @@ from tilewright.tir.transform.analysis.vectorization import (
     native_lanes,
     pieces_of,
 )
-from tilewright.tir.transform.building.accumulators import Accumulator, Reduction, as_reduction
+from tilewright.tir.transform.building.accumulators import (
+    Accumulator,
+    Reduction,
+    as_reduction,
+    contribution,
+)
 from tilewright.tir.transform.building.lanes import NotVectorizable
 from tilewright.tir.transform.building.statements import StatementRewriter, statements
 from tilewright.tir.transform.machine import vectors_per_iteration
@@ -62,6 +67,9 @@ from tilewright.tir.transform.vectorize import LaneStatements, flattened
 
 MASKED_BITS = 256
 """Narrower vectors have no masked accesses worth using."""
+
+LEAST_LANES = 2
+"""Iterations that are left over from which on they are the first lanes of a vector."""
 
 
 def vectorize_inner_loops(
@@ -255,16 +263,26 @@ class Strips:
         """The last `left` iterations, fewer than a group."""
         if not self._accumulators:
             return [self._pieces(pieces_of(start, left, self._width))] if left else []
-        vectors = left // self._width
+        vectors, left = divmod(left, self._width)
         parts = []
         if vectors:
             parts.append(self._pieces(pieces_of(start, vectors * self._width, self._width)))
+        begin = as_expr(start + vectors * self._width)
+        if left >= LEAST_LANES:
+            parts.append(self._first_lanes(begin, left))
+            return [*parts, *self._combined()]
         parts += self._combined()
-        left -= vectors * self._width
         if left:
-            begin = as_expr(start + vectors * self._width)
             parts.append(self._rest.replace(min=begin, extent=const(left, start.dtype)))
         return parts
+
+    def _first_lanes(self, begin: Expr, left: int) -> Stmt:
+        """`left` iterations in the first lanes of one vector."""
+        piece = Piece(begin, self._width)
+        limit = as_expr(begin + left)
+        return _Reducing(self._loop.loop_var, (piece,), self._accumulators, limit).statement(
+            self._loop.body
+        )
 
     def _combined(self) -> list[Stmt]:
         return [accumulator.finish() for accumulator in self._accumulators]
@@ -293,10 +311,17 @@ class _Reducing(LaneStatements):
     """Statements of several iterations, in which reductions go to accumulators."""
 
     def __init__(
-        self, var: Var, pieces: tuple[Piece, ...], accumulators: Sequence[Accumulator]
+        self,
+        var: Var,
+        pieces: tuple[Piece, ...],
+        accumulators: Sequence[Accumulator],
+        limit: Expr | None = None,
     ) -> None:
         LaneStatements.__init__(self, var, pieces, frozenset())
         self._accumulators = accumulators
+        if limit is not None:
+            self._conditions.append(var < limit)
+        self._own_conditions = len(self._conditions)
 
     def BufferStore(self, store: BufferStore) -> Stmt:
         for accumulator in self._accumulators:
@@ -305,7 +330,6 @@ class _Reducing(LaneStatements):
         return LaneStatements.BufferStore(self, store)
 
     def _reduce(self, accumulator: Accumulator, number: int) -> Stmt:
-        lanes = self._lanes(number)
-        if lanes.mask is not None:
+        if len(self._conditions) > self._own_conditions:
             raise NotVectorizable("a reduction under a condition")
-        return accumulator.update(number, lanes.vector(accumulator.reduction.operand))
+        return accumulator.update(number, contribution(accumulator.reduction, self._lanes(number)))

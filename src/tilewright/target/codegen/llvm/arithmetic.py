@@ -36,11 +36,14 @@ from tilewright.ir.expr import (
     StringImm,
     Sub,
     Var,
-    const_int_value,
 )
 from tilewright.target.codegen.llvm.conversions import broadcast
 from tilewright.target.codegen.llvm.emitter import FunctionEmitter, emits
 from tilewright.target.codegen.llvm.float_remainders import float_remainder
+from tilewright.target.codegen.llvm.integer_division import (
+    floored_division,
+    truncated_division,
+)
 from tilewright.target.codegen.llvm.intrinsics import intrinsic
 from tilewright.target.codegen.llvm.types import HALVES, constant, splat, value_type
 from tilewright.target.target import Target
@@ -214,107 +217,3 @@ def is_speculable(expr: Expr) -> bool:
             return False
         return all(is_speculable(child) for child in expr.children())  # type: ignore[arg-type]
     return False
-
-
-# --- division of integers ---------------------------------------------------------------------
-# A divisor that is 0, or -1 under the smallest number, would stop the process on some machines;
-# such a division gives an unspecified number instead.
-
-
-def truncated_division(emitter: FunctionEmitter, expr: Any, a: str, b: str) -> str:
-    """Quotient (`Div`) or remainder (`Mod`) of a division rounded towards zero."""
-    dtype = expr.dtype
-    is_quotient = isinstance(expr, Div)
-    op = ("s" if dtype.is_int else "u") + ("div" if is_quotient else "rem")
-    divisor = _safe_divisor(emitter, expr.b, b, dtype)
-    result = emitter.pure(f"{op} {value_type(dtype)} {a}, {divisor}", a, divisor)
-    return _negated_if_minus_one(emitter, result, a, b, expr) if is_quotient else result
-
-
-def floored_division(emitter: FunctionEmitter, expr: Any, a: str, b: str) -> str:
-    """Quotient (`FloorDiv`) or remainder (`FloorMod`) of a division rounded down."""
-    dtype = expr.dtype
-    ty = value_type(dtype)
-    is_quotient = isinstance(expr, FloorDiv)
-    if not dtype.is_int or _is_natural(emitter, expr.a, expr.b):
-        op = "udiv" if is_quotient else "urem"
-        b = _safe_divisor(emitter, expr.b, b, dtype)
-        return emitter.pure(f"{op} {ty} {a}, {b}", a, b)
-    constant = constant_value(expr.b)
-    if constant is not None and constant > 0 and constant & (constant - 1) == 0:
-        amount = constant.bit_length() - 1 if is_quotient else constant - 1
-        operand = splat(value_type(dtype.element), str(amount), dtype.lanes)
-        return emitter.pure(f"{'ashr' if is_quotient else 'and'} {ty} {a}, {operand}", a)
-    divisor = _safe_divisor(emitter, expr.b, b, dtype)
-    zero = splat(value_type(dtype.element), "0", dtype.lanes)
-    remainder = emitter.pure(f"srem {ty} {a}, {divisor}", a, divisor)
-    # The truncated result differs where the remainder's sign is not the divisor's.
-    signs = emitter.pure(f"xor {ty} {remainder}, {divisor}", remainder, divisor)
-    apart = emitter.pure(f"icmp slt {ty} {signs}, {zero}", signs)
-    inexact = emitter.pure(f"icmp ne {ty} {remainder}, {zero}", remainder)
-    test = value_type(DType("bool").with_lanes(dtype.lanes))
-    adjust = emitter.pure(f"and {test} {apart}, {inexact}", apart, inexact)
-    if is_quotient:
-        quotient = emitter.pure(f"sdiv {ty} {a}, {divisor}", a, divisor)
-        step = emitter.pure(f"sext {test} {adjust} to {ty}", adjust)
-        result = emitter.pure(f"add {ty} {quotient}, {step}", quotient, step)
-        return _negated_if_minus_one(emitter, result, a, b, expr)
-    added = emitter.pure(f"add {ty} {remainder}, {divisor}", remainder, divisor)
-    return emitter.pure(
-        f"select {test} {adjust}, {ty} {added}, {ty} {remainder}", adjust, added, remainder
-    )
-
-
-def _is_natural(emitter: FunctionEmitter, a: Expr, b: Expr) -> bool:
-    if a.dtype.lanes > 1:
-        return False
-    prove = emitter.analyzer.can_prove_greater_equal
-    return prove(b, 1) and prove(a, 0)
-
-
-def _safe_divisor(emitter: FunctionEmitter, divisor: Expr, b: str, dtype: DType) -> str:
-    """`b`, or 1 where the machine could trap on it."""
-    ty, element = value_type(dtype), value_type(dtype.element)
-    if constant_value(divisor) not in (None, 0, -1):
-        return b
-    one, zero = (splat(element, digit, dtype.lanes) for digit in "10")
-    test = value_type(DType("bool").with_lanes(dtype.lanes))
-    if not dtype.is_int or _is_not_negative(emitter, divisor):
-        bad = emitter.pure(f"icmp eq {ty} {b}, {zero}", b)
-    else:
-        # 0 and -1 are the two numbers that are below 2 after adding 1, without sign.
-        two = splat(element, "2", dtype.lanes)
-        above = emitter.pure(f"add {ty} {b}, {one}", b)
-        bad = emitter.pure(f"icmp ult {ty} {above}, {two}", above)
-    return emitter.pure(f"select {test} {bad}, {ty} {one}, {ty} {b}", bad, b)
-
-
-def _negated_if_minus_one(
-    emitter: FunctionEmitter, quotient: str, a: str, b: str, expr: Any
-) -> str:
-    """The quotient by a safe divisor, corrected where the divisor was -1."""
-    dtype = expr.dtype
-    if not dtype.is_int or constant_value(expr.b) not in (None, -1):
-        return quotient
-    if _is_not_negative(emitter, expr.b):
-        return quotient
-    ty, element = value_type(dtype), value_type(dtype.element)
-    minus_one, zero = (splat(element, text, dtype.lanes) for text in ("-1", "0"))
-    negated = emitter.pure(f"sub {ty} {zero}, {a}", a)
-    is_minus_one = emitter.pure(f"icmp eq {ty} {b}, {minus_one}", b)
-    test = value_type(DType("bool").with_lanes(dtype.lanes))
-    return emitter.pure(
-        f"select {test} {is_minus_one}, {ty} {negated}, {ty} {quotient}",
-        is_minus_one, negated, quotient,
-    )  # fmt: skip
-
-
-def _is_not_negative(emitter: FunctionEmitter, expr: Expr) -> bool:
-    return expr.dtype.lanes == 1 and emitter.analyzer.can_prove_greater_equal(expr, 0)
-
-
-def constant_value(expr: Expr) -> int | None:
-    """The value of an integer constant or of a broadcast of one; else None."""
-    if isinstance(expr, Broadcast):
-        expr = expr.value
-    return const_int_value(expr)

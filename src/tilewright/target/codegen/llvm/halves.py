@@ -17,6 +17,7 @@ class Halves:
 
     def __init__(self, builder: Builder, target: Target) -> None:
         self._pure, self._target = builder.pure, target
+        self._has_masks = "avx512bw" in target.features
         self._bits_of: dict[tuple[str, str], str] = {}
 
     def rounded(self, value: str, dtype: DType) -> str:
@@ -71,15 +72,41 @@ class Halves:
         bits = self._pure(f"bitcast {wide} {value} to {word}", value)
         is_nan = self._pure(f"fcmp uno {wide} {value}, {value}", value)
         if dtype.element == "bfloat16":
-            upper = self._op("lshr", word, bits, 16, dtype)
-            odd = self._op("and", word, upper, 1, dtype)
+            return self._upper(self._rounded_to_upper(bits, is_nan, dtype), dtype)
+        return self._narrowed_float16(bits, is_nan, dtype)
+
+    def _rounded_to_upper(self, bits: str, is_nan: str, dtype: DType) -> str:
+        """The bits of a float32, whose upper half are those of the nearest bfloat16."""
+        _, word, *_ = self._types(dtype)
+        # Half a unit of the last place is added, or just less than that where this is even.
+        if self._has_masks:
+            odd = self._op("and", word, bits, 0x10000, dtype)
+            is_odd = self._pure(f"icmp ne {word} {odd}, {self._splat(0, dtype)}", odd)
+            up = self._op("add", word, bits, 0x8000, dtype)
+            down = self._op("add", word, bits, 0x7FFF, dtype)
+            total = self._choose(is_odd, up, down, word, dtype)
+        else:
+            odd = self._op("and", word, self._op("lshr", word, bits, 16, dtype), 1, dtype)
             biased = self._op("add", word, odd, 0x7FFF, dtype)
             total = self._pure(f"add {word} {bits}, {biased}", bits, biased)
-            result = self._op("lshr", word, total, 16, dtype)
-            quiet = self._op("or", word, upper, 0x40, dtype)
-            result = self._choose(is_nan, quiet, result, word, dtype)
-            return self._pure(f"trunc {word} {result} to {short}", result)
-        return self._narrowed_float16(bits, is_nan, dtype)
+        quiet = self._op("or", word, bits, 0x400000, dtype)
+        return self._choose(is_nan, quiet, total, word, dtype)
+
+    def _upper(self, words: str, dtype: DType) -> str:
+        """The upper 16 bits of each of the integers of 32 bits."""
+        short, word, *_ = self._types(dtype)
+        lanes = dtype.lanes
+        if lanes == 1 or not self._has_masks:
+            upper = self._op("lshr", word, words, 16, dtype)
+            return self._pure(f"trunc {word} {upper} to {short}", upper)
+        # Two vectors give one, in a single instruction.
+        parts = self._pure(f"bitcast {word} {words} to <{2 * lanes} x i16>", words)
+        picks = ", ".join(f"i32 {2 * lane + 1}" for lane in range(lanes))
+        return self._pure(
+            f"shufflevector <{2 * lanes} x i16> {parts}, <{2 * lanes} x i16> poison, "
+            f"<{lanes} x i32> <{picks}>",
+            parts,
+        )
 
     def rounded_to_odd(self, value: str, dtype: DType) -> str:
         """The float32 that a float64 becomes on its way to a half type.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, Final
 
 from tilewright.relax import op
@@ -108,6 +109,19 @@ def gelu(graph: Graph, x: Any, *, approximate: str = "none") -> Any:
     return graph.emit(op.nn.gelu_tanh(x) if approximate == "tanh" else op.nn.gelu(x))
 
 
+def _in_single(function: Callable[[Graph, Any], Any]) -> Callable[[Graph, Any], Any]:
+    """The conversion `function`, in single precision for half precision: rounded once, as torch
+    does."""
+
+    def convert(graph: Graph, x: Any) -> Any:
+        dtype = graph.dtype_of(x)
+        if dtype not in ("float16", "bfloat16"):
+            return function(graph, x)
+        return op.astype(graph.emit(function(graph, graph.cast(x, "float32"))), dtype)
+
+    return convert
+
+
 def _hard_gate(graph: Graph, x: Any) -> Any:
     """``(x + 3) / 6``, but at least 0 and at most 1."""
     clipped = op.clip(op.add(x, 3), 0, 6)
@@ -161,8 +175,8 @@ convert_by({
     "aten.celu": lambda graph, x, alpha=1: elu(graph, x, alpha, 1, 1 / alpha),
     "aten.selu": lambda graph, x: elu(graph, x, 1.6732632423543772, 1.0507009873554805),
     "aten.silu": lambda graph, x: op.nn.silu(x),
-    "aten.hardsigmoid": lambda graph, x: _hard_gate(graph, x),
-    "aten.hardswish": lambda graph, x: op.multiply(x, _hard_gate(graph, x)),
+    "aten.hardsigmoid": _in_single(_hard_gate),
+    "aten.hardswish": _in_single(lambda graph, x: op.multiply(x, _hard_gate(graph, x))),
     "aten.mish": lambda graph, x: op.multiply(x, op.tanh(softplus(graph, x))),
     "aten.softmax aten._softmax":
         lambda graph, x, dim, dtype=None: op.nn.softmax(graph.cast(x, graph.dtype), dim),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import torch
 
 from tilewright.relax import const, op
 from tilewright.relax.frontend.emitter import number
@@ -99,7 +100,8 @@ def rms_norm(
     """The last dimensions by the root of their mean square."""
     weight = _filled(graph, 1, x, shape) if weight is None else weight
     if epsilon is None:
-        epsilon = float(np.finfo(graph.dtype_of(x)).eps)
+        computed = torch.float64 if graph.dtype_of(x) == "float64" else torch.float32
+        epsilon = torch.finfo(computed).eps
     axes = list(range(-len(shape), 0))
     return graph.emit(op.nn.rms_norm(x, weight, axes=axes, epsilon=epsilon))
 

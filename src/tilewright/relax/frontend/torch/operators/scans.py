@@ -9,7 +9,7 @@ from tilewright.ir.expr import Expr
 from tilewright.relax import op
 from tilewright.relax.frontend.torch.graph import Graph
 from tilewright.relax.frontend.torch.table import convert_by, converts
-from tilewright.topi.scan import scanop
+from tilewright.topi.scan import running_extremum, scanop
 
 
 def _scan(graph: Graph, x: Any, combine: Any, identity: Any, dim: int, name: str) -> Any:
@@ -21,32 +21,18 @@ def _scan(graph: Graph, x: Any, combine: Any, identity: Any, dim: int, name: str
 
 def _extreme(is_max: bool) -> Any:
     """The conversion of ``cummax`` or ``cummin``: the extrema so far, and where the last one is."""
-    reaches, name = (op.greater_equal, "cummax") if is_max else (op.less_equal, "cummin")
-
-    def combine(before: Expr, element: Expr) -> Expr:
-        better = element > before if is_max else element < before
-        if element.dtype.is_float:  # NaN comes before all numbers
-            better = tir.any(better, te.isnan(element))
-            better = tir.all(better, tir.Not(te.isnan(before)))
-        return tir.Select(better, element, before)
+    name = "cummax" if is_max else "cummin"
 
     def convert(graph: Graph, x: Any, dim: int) -> list[Any]:
-        dtype = graph.dtype_of(x)
-        limit = tir.min_value(dtype) if is_max else tir.max_value(dtype)
-        extremum = _scan(graph, x, combine, limit, dim, name)
         if graph.rank_of(x) == 0:
             return [x, graph.emit(op.zeros([], "int64"))]
-        # The extremum changes, or comes again, where an element reaches it.
-        reached = reaches(x, extremum)
-        if dtype.startswith(("float", "bfloat")):
-            reached = op.logical_or(reached, op.isnan(x))
-        extent = graph.shape_of(x)[dim]
-        places = op.arange(0, extent, 1, "int64")
-        aligned = [1] * graph.rank_of(x)
-        aligned[dim] = extent
-        places = graph.emit(op.reshape(places, aligned))
-        last = graph.emit(op.where(reached, places, graph.operand(0, "int64")))
-        return [extremum, _scan(graph, last, tir.max, 0, dim, f"{name}_places")]
+        if not graph.uses_result(1):
+            dtype = graph.dtype_of(x)
+            limit = tir.min_value(dtype) if is_max else tir.max_value(dtype)
+            combine = tir.max if is_max else tir.min
+            return [_scan(graph, x, combine, limit, dim, name), None]
+        both = graph.emit_te(running_extremum, x, dim, is_max, name, primfunc_name_hint=name)
+        return [graph.emit(both[n]) for n in range(2)]
 
     return convert
 

@@ -27,7 +27,7 @@ def item(graph: Graph, x: Any) -> Any:
 @converts("aten.nonzero")
 def nonzero(graph: Graph, x: Any) -> Any:
     """Where the elements are that are not 0: one row for each."""
-    return graph.permute(places_of_nonzero(graph, x), [1, 0])
+    return places_of_nonzero(graph, x, rows=True)
 
 
 @converts("aten.masked_select")
@@ -43,11 +43,11 @@ def masked_select(graph: Graph, x: Any, mask: Any) -> Any:
 def unique(graph: Graph, x: Any, *options: Any) -> list[Any]:
     """The different elements, or parts along a dimension; which of them each is, and how often."""
     dim = options[0] if "unique_dim" in str(graph.node.target) else None
-    values, _, inverse, numbers = different(graph, x, dim)
-    if dim is None:
+    wanted = (False, graph.uses_result(1), graph.uses_result(2))
+    values, _, inverse, numbers = different(graph, x, dim, wanted=wanted, equal_nan=False)
+    if dim is None and inverse is not None:
         inverse = graph.reshape(inverse, graph.shape_of(x))
-    found = zip((values, inverse, numbers), range(3), strict=True)
-    return [value if graph.uses_result(index) or not index else None for value, index in found]
+    return [values, inverse, numbers]
 
 
 @converts("aten.unique_consecutive")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tilewright import topi
+from tilewright.ir.convert import const
 from tilewright.relax import op
 from tilewright.relax.frontend.table import UnsupportedError
 from tilewright.relax.frontend.torch.graph import Graph
-from tilewright.relax.frontend.torch.operators.slices import part
 from tilewright.relax.frontend.torch.table import convert_by, converts
+from tilewright.topi.sort import element_of_rank
 
 
 def _place(function: Any) -> Any:
@@ -60,42 +62,45 @@ def sort(graph: Graph, x: Any, dim: int = -1, descending: bool = False) -> list[
 def kthvalue(graph: Graph, x: Any, k: int, dim: int = -1, keepdim: bool = False) -> list[Any]:
     """The element that `k` minus one others come before, and where it is."""
     shape = graph.sizes.shape(graph.result[0].shape)
-    pair = sort(graph, x, dim)
-    return [graph.reshape(part(graph, value, dim, k - 1, 1), shape) for value in pair]
+    found = _of_rank(graph, x, dim, lambda extent: const(k - 1, extent.dtype))
+    return [graph.reshape(value, shape) for value in found]
+
+
+def _of_rank(graph: Graph, x: Any, dim: int, rank_of: Callable[[Any], Any]) -> list[Any]:
+    """The element along `dim` that a number of others come before, and where it is."""
+    found = graph.emit_te(
+        lambda data: element_of_rank(data, rank_of, dim), x, primfunc_name_hint="element_of_rank"
+    )
+    return [graph.emit(found[n]) for n in range(2)]
 
 
 @converts("aten.median.dim")
 def median_along(graph: Graph, x: Any, dim: int, keepdim: bool = False) -> list[Any]:
     """The element in the middle, the smaller one of two, and where it is; NaN if there is one."""
     shape = graph.sizes.shape(graph.result[0].shape)
-    # In the order of torch and of `sort` NaN comes last: it is in the middle if it is anywhere.
-    values, order = sort(graph, x, dim)
-    extent = graph.shape_of(x)[dim]
-    middle = [part(graph, value, dim, (extent - 1) // 2, 1) for value in (values, order)]
+    middle = _of_rank(graph, x, dim, _middle)
     if not graph.dtype_of(x).startswith(("float", "bfloat")):
         return [graph.reshape(value, shape) for value in middle]
-    missing = graph.emit(op.isnan(part(graph, values, dim, extent - 1, 1)))
-    first = op.expand_dims(_place_of_nan(graph, x, dim), dim)
-    value = op.where(missing, graph.operand(float("nan"), graph.dtype_of(x)), middle[0])
-    place = op.where(missing, first, middle[1])
-    return [graph.reshape(graph.emit(found), shape) for found in (value, place)]
+    place = graph.emit(op.argmax(op.astype(op.isnan(x), "int8"), dim, keepdims=True))
+    first = graph.emit(op.gather_elements(x, place, dim))
+    missing = graph.emit(op.isnan(first))
+    pairs = zip((first, place), middle, strict=True)
+    return [graph.reshape(graph.emit(op.where(missing, *pair)), shape) for pair in pairs]
 
 
-def _place_of_nan(graph: Graph, x: Any, dim: int) -> Any:
-    """Where the first NaN along `dim` is."""
-    return graph.emit(op.astype(op.argmax(op.astype(op.isnan(x), "int8"), dim), "int64"))
+def _middle(extent: Any) -> Any:
+    return (extent - 1) // 2
 
 
 @converts("aten.median.default")
 def median(graph: Graph, x: Any) -> Any:
     """The element in the middle of all, the smaller one of two."""
     flat = graph.reshape(x, [-1])
-    values = graph.emit(op.sort(flat, 0))
-    count = graph.shape_of(flat)[0]
-    middle = part(graph, values, 0, (count - 1) // 2, 1)
+    middle, _ = _of_rank(graph, flat, 0, _middle)
     if graph.dtype_of(x).startswith(("float", "bfloat")):
-        last = part(graph, values, 0, count - 1, 1)
-        middle = graph.emit(op.where(op.isnan(last), last, middle))
+        missing = graph.emit(op.max(op.astype(op.isnan(flat), "int8"), [0], keepdims=True))
+        nan = graph.operand(float("nan"), graph.dtype_of(x))
+        middle = graph.emit(op.where(op.astype(missing, "bool"), nan, middle))
     return graph.reshape(middle, [])
 
 
