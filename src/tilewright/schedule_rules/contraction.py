@@ -10,6 +10,7 @@ from functools import partial
 from typing import Final
 
 from tilewright.ir.expr import Var
+from tilewright.schedule_rules.contraction_cycles import cycles
 from tilewright.schedule_rules.contraction_plan import (
     ENOUGH_FILLED,
     ENOUGH_REUSE,
@@ -21,6 +22,11 @@ from tilewright.schedule_rules.contraction_steps import tile_contraction
 from tilewright.schedule_rules.dot_products import find_dot_products, grouped_axis, only_axis
 from tilewright.schedule_rules.elementwise import vectorize_elements
 from tilewright.schedule_rules.multiply_along_rows import multiply_along_rows
+from tilewright.schedule_rules.near_panels import (
+    keeps_blocks,
+    may_prefer_blocks,
+    prefers_near_panels,
+)
 from tilewright.schedule_rules.nest import Nest
 from tilewright.schedule_rules.operands import (
     MANY_ROWS,
@@ -89,14 +95,14 @@ def tile_products(
     found = replace(found, few_rows=few_rows(sch), narrow=narrow_memory(sch))
     ways = plans(found, machine, nest.outer, constants)
     if most < math.inf and ways:
-        times = [plan.cycles(constants) for plan in ways]
+        times = [cycles(plan, constants) for plan in ways]
         limit = most * min(times)
         ways = [ways[0], *(p for p, t in zip(ways[1:], times[1:], strict=True) if t <= limit)]
     tiled = [partial(tile_contraction, plan, epilogue) for plan in ways]
     along = find_row_products(found, machine, nest.outer, constants)
     if along is not None:
         structure, time = partial(multiply_along_rows, along, epilogue), along.cycles()
-        other = ways[0].cycles(constants) if ways else math.inf
+        other = cycles(ways[0], constants) if ways else math.inf
         if time < (CLEARLY if ways and ways[0].in_tiles else 1.0) * other:
             return [structure, *tiled]
         tiled += [structure] if time <= most * other else []
@@ -162,7 +168,7 @@ def plans(
     # Panels that are there already come in order, whatever the estimate says about memory.
     is_ready = forms[0].packed and forms[0].found.moving[0].buffer.data in constants
     least = READY if is_ready else 1.0
-    if least * forms[0].cycles(constants) < transposed.cycles(constants):
+    if least * cycles(forms[0], constants) < cycles(transposed, constants):
         return [*forms, transposed, *others]
     return [transposed, *forms, *others]
 
@@ -200,12 +206,12 @@ def _dot_product_plans(
 def _in_order(plans: Sequence[Plan], constants: frozenset[Var]) -> list[Plan]:
     """The plans with those in tile registers first, unless the best of the others clearly takes
     less time; copying is a large part of both."""
-    in_tiles = sorted((p for p in plans if p.in_tiles), key=lambda plan: plan.cycles(constants))
+    in_tiles = sorted((p for p in plans if p.in_tiles), key=lambda plan: cycles(plan, constants))
     others = [plan for plan in plans if not plan.in_tiles]
     if (
         in_tiles
         and others
-        and CLEARLY * in_tiles[0].cycles(constants) > others[0].cycles(constants)
+        and CLEARLY * cycles(in_tiles[0], constants) > cycles(others[0], constants)
     ):
         return [*others, *in_tiles]
     return [*in_tiles, *_with_fewer_copies(others, constants)]
@@ -218,7 +224,7 @@ def _with_fewer_copies(plans: list[Plan], constants: frozenset[Var]) -> list[Pla
     if first is None or first.transposed or first.multiplies_matrices or not first.has_groups():
         return plans
     other = next((p for p in plans if p.transposed and not p.multiplies_matrices), None)
-    if other is None or other.cycles(constants) >= first.cycles(constants):
+    if other is None or cycles(other, constants) >= cycles(first, constants):
         return plans
     return [other, *(plan for plan in plans if plan is not other)]
 
@@ -260,11 +266,11 @@ def _plans_along_columns(plain: Plan, constants: frozenset[Var]) -> list[Plan]:
         if not found.is_contiguous(single) or (
             is_worth_packing and gains and not plain.is_narrow()
         ):
-            near = not free and plain.prefers_near_panels()
+            near = not free and prefers_near_panels(plain)
             forms.append(Plan(found, single, machine, outer, packed=True, near_panels=near))
-    if not free and len(merged) == 1 and plain.may_prefer_blocks():
+    if not free and len(merged) == 1 and may_prefer_blocks(plain):
         blocks = Plan(found, single, machine, outer, packed=False, near_panels=True)
-        if blocks.keeps_blocks():
+        if keeps_blocks(blocks):
             return [blocks, *forms, plain]
     return [*forms, plain]
 

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Final
 
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Var
 from tilewright.schedule_rules.accesses import StridedAccess
-from tilewright.schedule_rules.dot_products import DotProduct, Kind, block_step_cycles, far_rows
-from tilewright.schedule_rules.operands import MANY_ROWS, MOST_FEW_ROWS, Contraction
+from tilewright.schedule_rules.cache_sets import keeps_columns
+from tilewright.schedule_rules.dot_products import DotProduct
+from tilewright.schedule_rules.operands import MANY_ROWS, Contraction
 from tilewright.schedule_rules.tiles import (
-    STREAM,
     Tile,
-    arrival,
     block_bytes,
-    fills_squares,
     is_wide,
     register_tile,
-    tile_cost,
 )
-from tilewright.tir.tile_registers import Block
 from tilewright.tir.transform.machine import LINE_BYTES, Machine
 
 ENOUGH_REUSE: Final = 16
@@ -29,16 +24,6 @@ ENOUGH_REUSE: Final = 16
 
 MUCH_REUSE: Final = 192
 """How often, where the cache keeps as they are the columns that a tile uses."""
-
-FEW_USES: Final = 64
-"""How seldom, so that panels should come from the first cache, though sums then go to memory and
-back for each block."""
-
-SOME_USES: Final = 80
-"""The same where the columns of a tile come from memory or the shared cache, line by line."""
-
-BLOCK_USES: Final = 128
-"""The same where nothing is copied."""
 
 FEW_BYTE_USES: Final = 3
 """How often, so that packing bytes for dot products pays: without, each product takes a lane of the
@@ -53,9 +38,6 @@ MANY_USES: Final = 32
 LONG_ROW: Final = 4
 """Minimum number of vectors of a row that is converted on its own."""
 
-UNITS: Final = 2
-"""Number of vectors that are multiplied and added in a cycle."""
-
 FAR: Final = 2048
 """Bytes between accesses that follow each other, from which on they are seldom on one page."""
 
@@ -65,25 +47,12 @@ ENOUGH_FILLED: Final = 0.75
 FILLED: Final = 0.05
 """The part of the steps that zeros may be added to them, so that squares are whole."""
 
-WAYS: Final = 8
-"""Minimum number of lines that a set of a cache holds; the number of sets is a power of two."""
-
 SHORTEST_SUM: Final = 128
 """Minimum number of steps of a block of a sum."""
-
-SHORTEST_BLOCK: Final = 16
-"""The same of columns that are not copied."""
 
 STEPS: Final = (1, 2, 4)
 """How many steps of a long sum may be unrolled. The more, the fewer instructions are about the loop
 itself: where another thread shares the core, multiplications wait for room among instructions."""
-
-NEAR_BYTES: Final = 6.0
-"""Bytes of an operand that arrive from memory in a cycle, one after the other."""
-
-HIDDEN_BYTES: Final = 16.0
-"""Bytes that arrive from memory while other work waits for a cycle, though all of them were asked
-for ahead."""
 
 FAR_BYTES: Final = 2.0
 """Bytes that arrive in a cycle where the next ones are on another page."""
@@ -91,24 +60,6 @@ FAR_BYTES: Final = 2.0
 IN_MEMORY: Final = 3 / 8
 """The part of the cache that cores share from which on it does not hold an operand, beside other
 data."""
-
-PACKING: Final = 2.0
-"""Cycles in which an element is copied into a panel."""
-
-SQUARES: Final = 0.3
-"""Cycles in which an element of a group is copied, as part of squares that are transposed."""
-
-PACKING_LINES: Final = 1.0
-"""Cycles in which a column of a group of steps is copied into a panel, as part of whole lines."""
-
-BLOCK: Final = 128.0
-"""Cycles in which the sums of a block in tile registers begin, end and go to memory."""
-
-GROUPING: Final = 0.5
-"""Cycles in which an element of an operand with rows is copied, so that groups are side by side."""
-
-STAGING: Final = 1.0
-"""Cycles in which a result is copied that was collected elsewhere."""
 
 
 class Plan:
@@ -122,7 +73,7 @@ class Plan:
         packed: whether the operand with columns is copied into panels first.
         transposed: whether the columns are not neighbours in the result.
         near_panels: whether panels are so short that they stay in the first cache; see
-            `prefers_near_panels`, and where nothing is packed `keeps_blocks`.
+            `near_panels.py`.
         packs_rows: whether the operand with rows is copied first, those of a tile side by side.
         dot: how it is computed by dot products; a step then stands for a group of steps, and a
             row for the rows that an instruction multiplies at once.
@@ -297,7 +248,7 @@ class Plan:
         """How many of the steps of a sum a block has of which nothing is copied: the last block may
         be shorter."""
         lengths = range(fitting - fitting % STEPS[-1], fitting // 2 - 1, -STEPS[-1])
-        kept = (n for n in lengths if n and self._keeps(n, self.machine.first_cache))
+        kept = (n for n in lengths if n and self.keeps(n, self.machine.first_cache))
         # Lines that were asked for ahead are to be there when they are used.
         otherwise = fitting if self.tile.rows < self.reuse else fitting // 2
         fitting = max(1, next(kept, otherwise - otherwise % STEPS[-1]))
@@ -346,86 +297,6 @@ class Plan:
         width = self.tile.vectors * self.lanes
         return self.width_of_all <= width and self.found.is_contiguous(self.columns)
 
-    def cycles(self, constants: frozenset[Var]) -> float:
-        """An estimate of the time, to compare plans.
-
-        Args:
-            constants: the memory of operands that are packed when the program is compiled.
-        """
-        found, accesses = self.found, self.found.accesses
-        around = [v for v in found.outer if not any(v is item for item in self.columns)]
-        stream = STREAM
-        if self.exceeds_cache() and not self.packed:
-            vector_bytes = self.lanes * self.itemsize
-            stream = arrival(self.tile, self.rows, self.depth, vector_bytes, self.machine)
-        whole = -(-self.width_of_all // self.lanes)
-        steps = self.depth * accesses.count(around)
-        total = steps * tile_cost(self.tile, self.rows, whole, stream)
-        if self.in_tiles:
-            total = self._cycles_in_tiles(steps, accesses.count(around), constants)
-        total += self._waiting(total)
-        if self.packed and found.moving[0].buffer.data not in constants:
-            panels = accesses.count(var for var in around if found.moving[0].mentions(var))
-            total += self._packing() * panels * self.depth * self.width_of_all
-        if self.stages_results:
-            total += STAGING * accesses.count(accesses.spatial)
-        return total
-
-    def _packing(self) -> float:
-        """Cycles in which an element of the operand with columns, or a group of them, is copied."""
-        if self.dot is None:
-            return PACKING
-        if self.in_tiles:
-            return PACKING_LINES * (self.dot.size // self.dot.neighbors)
-        size, dtype = self.dot.size, self.found.moving[0].buffer.dtype
-        squares = fills_squares(self.depth * size, self.width_of_all, size, self.lanes, dtype)
-        return SQUARES * size if self.has_groups() and squares else PACKING
-
-    def _cycles_in_tiles(self, steps: int, products: int, constants: frozenset[Var]) -> float:
-        """Cycles of blocks in tile registers, and of copying the operand with rows if the steps of
-        a group are not side by side in it."""
-        assert self.dot is not None
-        blocks = self.rows * -(-self.width_of_all // self.lanes)
-        total = blocks * (steps * self._block_cycles(self.dot.kind) + BLOCK * products)
-        (operand,) = self.found.fixed
-        if operand.stride(self.dot.step) != 1 and operand.buffer.data not in constants:
-            total += GROUPING * operand.elements(1)
-        return total
-
-    def _block_cycles(self, kind: Kind) -> float:
-        """Cycles of a step of a block in tile registers, for which rows come from the first cache,
-        or from the next one."""
-        is_far = far_rows(self.found.accesses, self.machine)
-        return block_step_cycles(Block(kind.rows, kind.columns), is_far)
-
-    def _waiting(self, total: float) -> float:
-        """Cycles in which operands that come from memory are waited for.
-
-        The operand with columns comes while the first tile of rows is computed, in `total` cycles
-        times the part of the rows that these are; the others while the first panel is.
-        """
-        found = self.found
-        parts = [(load, self.tile.rows / self.rows) for load in found.moving]
-        panel = self.width / max(self.width, self.width_of_all)
-        parts += [(load, panel) for load in found.fixed]
-        waiting = 0.0
-        for load, part in parts:
-            size = found.accesses.size(load)
-            if self.in_tiles:  # for which the time of multiplying no longer hides an overestimate
-                size = min(size, load.elements(1) * load.buffer.dtype.itemsize)
-            if size > self.machine.own_cache // 2:
-                is_in_memory = size > IN_MEMORY * self.machine.shared_cache
-                # Dot products are so fast that even what was asked for ahead counts.
-                least = size / HIDDEN_BYTES if is_in_memory and self.dot is not None else 0.0
-                waiting += max(least, size / self._bytes_per_cycle(load) - part * total)
-        return waiting
-
-    def _bytes_per_cycle(self, load: StridedAccess) -> float:
-        """How fast an operand comes from memory."""
-        if self.packed and any(load is item for item in self.found.moving):
-            return NEAR_BYTES
-        return FAR_BYTES if self.is_far(load) else NEAR_BYTES
-
     def is_far(self, load: StridedAccess) -> bool:
         """Whether the next step of the sum reads an operand from where no cache has it ready."""
         accesses = self.found.accesses
@@ -450,80 +321,11 @@ class Plan:
     def keeps_columns(self) -> bool:
         """Whether a cache keeps the columns of a tile as they are, until the next tile of rows uses
         them."""
-        return self._keeps(self.depth, self.machine.own_cache)
+        return self.keeps(self.depth, self.machine.own_cache)
 
-    def _keeps(self, depth: int, cache: int) -> bool:
-        """Whether `cache` keeps the columns of a tile for some steps of the sum, as they are: lines
-        whose distance is a multiple of a large power of two share a few of its sets."""
-        accesses = self.found.accesses
-        steps = [var for var in accesses.reduction if accesses.extents[var] != 1]
-        width = -(-self.width * self.itemsize // LINE_BYTES)
-        for load in self.found.moving:
-            strides = [load.stride(var) for var in steps]
-            if None in strides or depth * self.width * self.itemsize > cache // 2:
-                return False
-            distance = max((abs(stride or 0) for stride in strides), default=0) * self.itemsize
-            sets = 1 << max(1, cache // (WAYS * LINE_BYTES)).bit_length() - 1
-            ways = cache // (sets * LINE_BYTES)
-            if distance % LINE_BYTES == 0 and distance >= LINE_BYTES:
-                common = math.gcd(sets, distance // LINE_BYTES)
-                sets = sets // common * min(common, width)
-            if depth * width > ways * sets:
-                return False
-        return True
-
-    def prefers_near_panels(self) -> bool:
-        """Whether panels should stay in the first cache: if the operand comes from memory, and the
-        sums of its blocks seldom go there, or few rows use panels from far away that are wide or
-        long, or lines that no cache keeps, so many that a panel takes much of the next cache, too.
-        """
-        is_copied = self.found.is_contiguous(self.columns) and not self.converts_columns()
-        has_room = self.machine.first_cache // 4 >= SHORTEST_SUM * LINE_BYTES
-        is_long = self.depth * LINE_BYTES >= self.machine.own_cache // 8
-        is_seldom = self.uses < FEW_USES and not self.keeps_columns()
-        is_some = self.uses <= SOME_USES if is_long else self.is_wide() and self.uses < FEW_USES
-        is_far = is_some and self.tile.rows < self.reuse and self._is_far()
-        is_in_memory = self.is_in_memory() and self._sum_bytes_per_cycle() <= FAR_BYTES
-        gains = is_in_memory or is_far or (is_long and is_seldom)
-        return is_copied and has_room and gains
-
-    def may_prefer_blocks(self) -> bool:
-        """Whether panels may gain by staying in the first cache as they are, block by block."""
-        return self._is_far() and 1 < self.uses <= BLOCK_USES
-
-    def keeps_blocks(self) -> bool:
-        """Whether blocks of panels, as they are, stay in the first cache; or in the next one, for
-        few rows: wide ones of whole lines come from there in time, others sooner than without
-        blocks."""
-        steps = self.block_depth or self.depth
-        if steps < SHORTEST_BLOCK:
-            return False
-        if self._keeps(steps, self.machine.first_cache):
-            return True
-        if not self._keeps(steps, self.machine.own_cache):
-            return False
-        if self.is_wide() and self.lanes * self.itemsize >= LINE_BYTES:
-            return self.uses < FEW_USES
-        return MOST_FEW_ROWS < self.uses < ENOUGH_REUSE
-
-    def _sum_bytes_per_cycle(self) -> float:
-        """How many bytes of sums go to memory and back in a cycle where panels stay in the first
-        cache: those of two vectors, for each of which a step of the sum is a multiply-add."""
-        vector_bytes = self.lanes * self.found.accesses.stores[0].buffer.dtype.itemsize
-        return 2 * UNITS * vector_bytes / max(1, self._near_steps())
-
-    def _near_steps(self) -> int:
-        """How many steps of the sum a panel has that stays in the first cache."""
-        return block_bytes(self.machine) // (self.width * self.itemsize)
-
-    def _is_far(self) -> bool:
-        """Whether the columns come from far away as they are: the steps of a block of a panel are
-        on so many pages that the next tile of rows would not find them near."""
-        found = self.found
-        is_far = self.exceeds_cache() and not found.has_windows()
-        is_constant = None not in map(found.accesses.extents.get, self.columns)
-        is_copied = found.is_contiguous(self.columns) and not self.converts_columns()
-        return is_far and is_constant and is_copied and len(found.moving) == 1
+    def keeps(self, steps: int, cache: int) -> bool:
+        """Whether a cache keeps the columns of a tile as they are, for some steps of the sum."""
+        return keeps_columns(self.found, steps, self.width, self.itemsize, cache)
 
     def is_wide(self) -> bool:
         """Whether a row of a panel is several lines."""

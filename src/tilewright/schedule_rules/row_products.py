@@ -7,9 +7,11 @@ from functools import cached_property
 from typing import Final
 
 from tilewright.ir.expr import Var
-from tilewright.schedule_rules.contraction_plan import IN_MEMORY, NEAR_BYTES, UNITS
+from tilewright.schedule_rules.contraction_cycles import NEAR_BYTES
+from tilewright.schedule_rules.contraction_plan import IN_MEMORY
 from tilewright.schedule_rules.decisions import powers_of_two
 from tilewright.schedule_rules.dot_products import DotProduct, find_dot_products
+from tilewright.schedule_rules.near_panels import UNITS
 from tilewright.schedule_rules.operands import Contraction
 from tilewright.schedule_rules.reduce_along_rows import FAR_ROWS
 from tilewright.schedule_rules.tiles import LOAD, LOADS, MOST_ROWS, STREAM, Tile, fits_registers

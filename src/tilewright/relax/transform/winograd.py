@@ -14,7 +14,7 @@ from tilewright.relax.struct_info import StructInfo, TensorStructInfo
 from tilewright.relax.transform.function_pass import ModuleMutator, constant_of, is_call_of
 from tilewright.relax.transform.legalize_ops import RepeatedCalls
 from tilewright.relax.transform.processor_pass import ProcessorPass
-from tilewright.schedule_rules.contraction_plan import NEAR_BYTES
+from tilewright.schedule_rules.contraction_cycles import NEAR_BYTES
 from tilewright.target import Target
 from tilewright.tir.transform.machine import Machine
 from tilewright.topi.nn.winograd import POINTS, Matrix, winograd_transforms, winograd_weights

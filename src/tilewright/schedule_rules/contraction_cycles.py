@@ -1,0 +1,124 @@
+"""Estimates of how long a contraction takes that is tiled in some way."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tilewright.ir.expr import Var
+from tilewright.schedule_rules.accesses import StridedAccess
+from tilewright.schedule_rules.contraction_plan import FAR_BYTES, IN_MEMORY, Plan
+from tilewright.schedule_rules.dot_products import Kind, block_step_cycles, far_rows
+from tilewright.schedule_rules.tiles import STREAM, arrival, fills_squares, tile_cost
+from tilewright.tir.tile_registers import Block
+
+NEAR_BYTES: Final = 6.0
+"""Bytes of an operand that arrive from memory in a cycle, one after the other."""
+
+HIDDEN_BYTES: Final = 16.0
+"""Bytes that arrive from memory while other work waits for a cycle, though all of them were asked
+for ahead."""
+
+PACKING: Final = 2.0
+"""Cycles in which an element is copied into a panel."""
+
+SQUARES: Final = 0.3
+"""Cycles in which an element of a group is copied, as part of squares that are transposed."""
+
+PACKING_LINES: Final = 1.0
+"""Cycles in which a column of a group of steps is copied into a panel, as part of whole lines."""
+
+BLOCK: Final = 128.0
+"""Cycles in which the sums of a block in tile registers begin, end and go to memory."""
+
+GROUPING: Final = 0.5
+"""Cycles in which an element of an operand with rows is copied, so that groups are side by side."""
+
+STAGING: Final = 1.0
+"""Cycles in which a result is copied that was collected elsewhere."""
+
+
+def cycles(plan: Plan, constants: frozenset[Var]) -> float:
+    """An estimate of the time, to compare plans.
+
+    Args:
+        plan: the plan.
+        constants: the memory of operands that are packed when the program is compiled.
+    """
+    found, accesses = plan.found, plan.found.accesses
+    around = [v for v in found.outer if not any(v is item for item in plan.columns)]
+    stream = STREAM
+    if plan.exceeds_cache() and not plan.packed:
+        vector_bytes = plan.lanes * plan.itemsize
+        stream = arrival(plan.tile, plan.rows, plan.depth, vector_bytes, plan.machine)
+    whole = -(-plan.width_of_all // plan.lanes)
+    steps = plan.depth * accesses.count(around)
+    total = steps * tile_cost(plan.tile, plan.rows, whole, stream)
+    if plan.in_tiles:
+        total = _cycles_in_tiles(plan, steps, accesses.count(around), constants)
+    total += _waiting(plan, total)
+    if plan.packed and found.moving[0].buffer.data not in constants:
+        panels = accesses.count(var for var in around if found.moving[0].mentions(var))
+        total += _packing(plan) * panels * plan.depth * plan.width_of_all
+    if plan.stages_results:
+        total += STAGING * accesses.count(accesses.spatial)
+    return total
+
+
+def _packing(plan: Plan) -> float:
+    """Cycles in which an element of the operand with columns, or a group of them, is copied."""
+    if plan.dot is None:
+        return PACKING
+    if plan.in_tiles:
+        return PACKING_LINES * (plan.dot.size // plan.dot.neighbors)
+    size, dtype = plan.dot.size, plan.found.moving[0].buffer.dtype
+    squares = fills_squares(plan.depth * size, plan.width_of_all, size, plan.lanes, dtype)
+    return SQUARES * size if plan.has_groups() and squares else PACKING
+
+
+def _cycles_in_tiles(plan: Plan, steps: int, products: int, constants: frozenset[Var]) -> float:
+    """Cycles of blocks in tile registers, and of copying the operand with rows if the steps of
+    a group are not side by side in it."""
+    assert plan.dot is not None
+    blocks = plan.rows * -(-plan.width_of_all // plan.lanes)
+    total = blocks * (steps * _block_cycles(plan, plan.dot.kind) + BLOCK * products)
+    (operand,) = plan.found.fixed
+    if operand.stride(plan.dot.step) != 1 and operand.buffer.data not in constants:
+        total += GROUPING * operand.elements(1)
+    return total
+
+
+def _block_cycles(plan: Plan, kind: Kind) -> float:
+    """Cycles of a step of a block in tile registers, for which rows come from the first cache,
+    or from the next one."""
+    is_far = far_rows(plan.found.accesses, plan.machine)
+    return block_step_cycles(Block(kind.rows, kind.columns), is_far)
+
+
+def _waiting(plan: Plan, total: float) -> float:
+    """Cycles in which operands that come from memory are waited for.
+
+    The operand with columns comes while the first tile of rows is computed, in `total` cycles
+    times the part of the rows that these are; the others while the first panel is.
+    """
+    found = plan.found
+    parts = [(load, plan.tile.rows / plan.rows) for load in found.moving]
+    panel = plan.width / max(plan.width, plan.width_of_all)
+    parts += [(load, panel) for load in found.fixed]
+    waiting = 0.0
+    for load, part in parts:
+        size = found.accesses.size(load)
+        if plan.in_tiles:  # for which the time of multiplying no longer hides an overestimate
+            size = min(size, load.elements(1) * load.buffer.dtype.itemsize)
+        if size > plan.machine.own_cache // 2:
+            is_in_memory = size > IN_MEMORY * plan.machine.shared_cache
+            # Dot products are so fast that even what was asked for ahead counts.
+            least = size / HIDDEN_BYTES if is_in_memory and plan.dot is not None else 0.0
+            waiting += max(least, size / _bytes_per_cycle(plan, load) - part * total)
+    return waiting
+
+
+def _bytes_per_cycle(plan: Plan, load: StridedAccess) -> float:
+    """How fast an operand comes from memory."""
+    if plan.packed and any(load is item for item in plan.found.moving):
+        return NEAR_BYTES
+    return FAR_BYTES if plan.is_far(load) else NEAR_BYTES

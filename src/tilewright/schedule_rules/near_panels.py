@@ -1,0 +1,93 @@
+"""When the columns that a tile of a contraction uses should stay in the first cache.
+
+They are copied into short panels, or used as they are, block by block.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tilewright.schedule_rules.contraction_plan import (
+    ENOUGH_REUSE,
+    FAR_BYTES,
+    SHORTEST_SUM,
+    Plan,
+)
+from tilewright.schedule_rules.operands import MOST_FEW_ROWS
+from tilewright.schedule_rules.tiles import block_bytes
+from tilewright.tir.transform.machine import LINE_BYTES
+
+FEW_USES: Final = 64
+"""How seldom an element must be used, so that panels should come from the first cache, though sums
+then go to memory and back for each block."""
+
+SOME_USES: Final = 80
+"""The same where the columns of a tile come from memory or the shared cache, line by line."""
+
+BLOCK_USES: Final = 128
+"""The same where nothing is copied."""
+
+UNITS: Final = 2
+"""Number of vectors that are multiplied and added in a cycle."""
+
+SHORTEST_BLOCK: Final = 16
+"""Minimum number of steps of a block of a sum of which the columns are not copied."""
+
+
+def prefers_near_panels(plan: Plan) -> bool:
+    """Whether panels should stay in the first cache: if the operand comes from memory, and the
+    sums of its blocks seldom go there, or few rows use panels from far away that are wide or
+    long, or lines that no cache keeps, so many that a panel takes much of the next cache, too.
+    """
+    is_copied = plan.found.is_contiguous(plan.columns) and not plan.converts_columns()
+    has_room = plan.machine.first_cache // 4 >= SHORTEST_SUM * LINE_BYTES
+    is_long = plan.depth * LINE_BYTES >= plan.machine.own_cache // 8
+    is_seldom = plan.uses < FEW_USES and not plan.keeps_columns()
+    is_some = plan.uses <= SOME_USES if is_long else plan.is_wide() and plan.uses < FEW_USES
+    is_far = is_some and plan.tile.rows < plan.reuse and _comes_from_far_away(plan)
+    is_in_memory = plan.is_in_memory() and _sum_bytes_per_cycle(plan) <= FAR_BYTES
+    gains = is_in_memory or is_far or (is_long and is_seldom)
+    return is_copied and has_room and gains
+
+
+def may_prefer_blocks(plan: Plan) -> bool:
+    """Whether panels may gain by staying in the first cache as they are, block by block."""
+    return _comes_from_far_away(plan) and 1 < plan.uses <= BLOCK_USES
+
+
+def keeps_blocks(plan: Plan) -> bool:
+    """Whether blocks of panels, as they are, stay in the first cache; or in the next one, for
+    few rows: wide ones of whole lines come from there in time, others sooner than without
+    blocks."""
+    steps = plan.block_depth or plan.depth
+    if steps < SHORTEST_BLOCK:
+        return False
+    if plan.keeps(steps, plan.machine.first_cache):
+        return True
+    if not plan.keeps(steps, plan.machine.own_cache):
+        return False
+    if plan.is_wide() and plan.lanes * plan.itemsize >= LINE_BYTES:
+        return plan.uses < FEW_USES
+    return MOST_FEW_ROWS < plan.uses < ENOUGH_REUSE
+
+
+def _comes_from_far_away(plan: Plan) -> bool:
+    """Whether the columns come from far away as they are: the steps of a block of a panel are
+    on so many pages that the next tile of rows would not find them near."""
+    found = plan.found
+    is_far = plan.exceeds_cache() and not found.has_windows()
+    is_constant = None not in map(found.accesses.extents.get, plan.columns)
+    is_copied = found.is_contiguous(plan.columns) and not plan.converts_columns()
+    return is_far and is_constant and is_copied and len(found.moving) == 1
+
+
+def _sum_bytes_per_cycle(plan: Plan) -> float:
+    """How many bytes of sums go to memory and back in a cycle where panels stay in the first
+    cache: those of two vectors, for each of which a step of the sum is a multiply-add."""
+    vector_bytes = plan.lanes * plan.found.accesses.stores[0].buffer.dtype.itemsize
+    return 2 * UNITS * vector_bytes / max(1, _near_steps(plan))
+
+
+def _near_steps(plan: Plan) -> int:
+    """How many steps of the sum a panel has that stays in the first cache."""
+    return block_bytes(plan.machine) // (plan.width * plan.itemsize)
