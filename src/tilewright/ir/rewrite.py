@@ -161,15 +161,7 @@ _BY_CLASS: Final[LRUCache[Mapping[type[Node], Sequence[Node]]]] = LRUCache(1)
 
 
 def _by_class(root: Node) -> Mapping[type[Node], Sequence[Node]]:
-    """As `walk_once`, without a generator, as the programs that are asked about are large."""
-    seen: dict[int, Node] = {}
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        if id(node) not in seen:
-            seen[id(node)] = node
-            stack += node.children()
     found: dict[type[Node], list[Node]] = {}
-    for node in seen.values():
+    for node in walk_once(root):
         found.setdefault(node.__class__, []).append(node)
     return found

@@ -211,14 +211,9 @@ class Operands(TiledContraction):
             step: the innermost loop over steps that is not unrolled.
         """
         plan, sch = self.plan, self.sch
-        if plan.dot is None or not fills_rows_in_registers(plan):
-            return
-        (operand,) = plan.found.fixed
-        current = current_access(sch, self.block, plan.found, operand).buffer
-        if current is not operand.buffer:
-            producers = sch.get_producers(self.block)
-            (copy,) = (b for b in producers if sch.get(b).writes[0].buffer is current)
-            copy_in_registers(sch, copy, operand, step, plan.dot.size)
+        if plan.dot is not None and fills_rows_in_registers(plan):
+            (operand,) = plan.found.fixed
+            copy_in_registers(sch, self.block, plan.found, operand, step, plan.dot.size)
 
     def convert_unpacked(self) -> Sequence[StridedAccess]:
         """Convert operands that are not packed.

@@ -73,17 +73,26 @@ def inline_padding(sch: Schedule, copy: BlockRV, original: StridedAccess) -> Non
 
 
 def copy_in_registers(
-    sch: Schedule, copy: BlockRV, original: StridedAccess, step: LoopRV, lanes: int
+    sch: Schedule,
+    block: BlockRV,
+    found: Contraction,
+    operand: StridedAccess,
+    step: LoopRV,
+    lanes: int,
 ) -> None:
-    """Fill up and shift what steps multiply right before they do.
+    """Fill up and shift an operand right before it is multiplied, unless it is read as it is.
 
     Args:
-        copy: the block that makes it of an operand, perhaps of what others made of it.
-        original: the operand.
+        block: the block that multiplies.
+        operand: the operand as the contraction has it; others may have copied it since.
         step: the innermost loop over steps that is not unrolled.
         lanes: how many elements an instruction multiplies.
     """
-    inline_padding(sch, copy, original)
+    current = current_access(sch, block, found, operand).buffer
+    if current is operand.buffer:
+        return
+    (copy,) = (b for b in sch.get_producers(block) if sch.get(b).writes[0].buffer is current)
+    inline_padding(sch, copy, operand)
     sch.compute_at(copy, step)
     *around, along = loops_inside(sch, copy, step)
     (vector,), lane = split_into(sch, along, [lanes])

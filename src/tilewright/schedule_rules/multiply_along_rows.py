@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from tilewright.ir.expr import Expr
-from tilewright.schedule_rules.accesses import StridedAccess, accesses_of
+from tilewright.schedule_rules.accesses import accesses_of
 from tilewright.schedule_rules.decisions import choose
 from tilewright.schedule_rules.dot_product_steps import (
     copy_in_registers,
@@ -100,7 +100,7 @@ class _Steps:
         unrolled = [n for n in STEPS if plan.steps % n == 0]
         step, together = sch.split(step, [None, choose(sch, unrolled, unrolled[-1])])
         sch.unroll(together)
-        self._change_columns(lanes, step)
+        copy_in_registers(sch, lanes, found, found.moving[0], step, plan.group)
         init = sch.decompose_reduction(lanes, step)
         sch.vectorize(sch.get_loops(init)[-1])
         sch.tensorize(lane, plan.dot.lane_intrinsic(plan.lanes))
@@ -123,7 +123,7 @@ class _Steps:
             return (*outer, tile, piece, values[row] % height, values[step] % group)
 
         index_map = IndexMap.from_func(layout, len(iterators))
-        name = self._current(self.block, operand).buffer.name
+        name = current_access(sch, self.block, found, operand).buffer.name
         copy = sch.reindex_cache_read(self.block, name, "global", index_map)
         inline_padding(sch, copy, operand)
         return copy
@@ -140,24 +140,6 @@ class _Steps:
         sch.vectorize(lane)
         if not around and self.plan.rows * self.plan.row_bytes > self.plan.machine.first_cache:
             parallelize(sch, [*loops[:-1], piece], self.plan.machine)
-
-    def _current(self, block: BlockRV, load: StridedAccess) -> StridedAccess:
-        """What a load has become in a block."""
-        return current_access(self.sch, block, self.plan.found, load)
-
-    def _change_columns(self, lanes: BlockRV, step: LoopRV) -> None:
-        """Fill up and shift vectors of columns right before they are multiplied, in registers.
-
-        Args:
-            lanes: the block that multiplies.
-            step: the innermost loop over steps that is not unrolled.
-        """
-        sch, (operand,) = self.sch, self.plan.found.moving
-        current = self._current(lanes, operand).buffer
-        if current is operand.buffer:
-            return
-        (copy,) = (b for b in sch.get_producers(lanes) if sch.get(b).writes[0].buffer is current)
-        copy_in_registers(sch, copy, operand, step, self.plan.group)
 
     def _add_lanes(self, place: LoopRV) -> None:
         """Add the lanes of results: a vector of them at once.

@@ -161,19 +161,11 @@ def _memory_of(func: PrimFunc, attribute: str) -> frozenset[Var]:
 
 def find_contraction(accesses: BlockAccesses) -> Contraction | None:
     """The block as a contraction, if it is one."""
-    if accesses.reduces is None or not accesses.reduces.is_order_free:
+    product = _product(accesses)
+    if product is None:
         return None
-    if len(accesses.stores) != 1 or len(accesses.loads) < 2:
-        return None
+    column, moving, fixed = product
     spatial = [var for var in accesses.spatial if accesses.extents[var] != 1]
-    store = accesses.stores[0]
-    column = next((var for var in spatial if store.stride(var) == 1), None)
-    if column is None:
-        return None
-    moving = tuple(load for load in accesses.loads if load.mentions(column))
-    fixed = tuple(load for load in accesses.loads if not load.mentions(column))
-    if not moving or not fixed:
-        return None
     rows = _independent(spatial, moving, column) or _independent(spatial, fixed, column)[-1:]
     if not rows:
         return None
@@ -185,22 +177,34 @@ def find_contraction(accesses: BlockAccesses) -> Contraction | None:
 def find_single_row(accesses: BlockAccesses) -> Contraction | None:
     """The block as a product of one row, which has an iterator of its own, with a matrix, if it is
     that."""
+    product = _product(accesses)
+    if product is None or len(accesses.loads) != 2:
+        return None
+    column, moving, fixed = product
     single = [var for var in accesses.spatial if accesses.extents[var] == 1]
-    if accesses.reduces is None or not accesses.reduces.is_order_free or not single:
+    rows = _independent(single, moving, column)
+    if not rows:
         return None
-    if len(accesses.stores) != 1 or len(accesses.loads) != 2:
+    outer = tuple(var for var in accesses.spatial if var is not column and var is not rows[-1])
+    return Contraction(accesses, column, rows[-1], outer, moving, fixed)
+
+
+def _product(
+    accesses: BlockAccesses,
+) -> tuple[Var, tuple[StridedAccess, ...], tuple[StridedAccess, ...]] | None:
+    """The columns of a product, and the operands that depend on them and those that do not; None
+    for what is no sum, or has no operands of both kinds."""
+    if accesses.reduces is None or not accesses.reduces.is_order_free:
         return None
-    several = [var for var in accesses.spatial if accesses.extents[var] != 1]
-    column = next((var for var in several if accesses.stores[0].stride(var) == 1), None)
+    if len(accesses.stores) != 1 or len(accesses.loads) < 2:
+        return None
+    spatial = (var for var in accesses.spatial if accesses.extents[var] != 1)
+    column = next((var for var in spatial if accesses.stores[0].stride(var) == 1), None)
     if column is None:
         return None
     moving = tuple(load for load in accesses.loads if load.mentions(column))
     fixed = tuple(load for load in accesses.loads if not load.mentions(column))
-    rows = _independent(single, moving, column)
-    if not moving or not fixed or not rows:
-        return None
-    outer = tuple(var for var in accesses.spatial if var is not column and var is not rows[-1])
-    return Contraction(accesses, column, rows[-1], outer, moving, fixed)
+    return (column, moving, fixed) if moving and fixed else None
 
 
 def _best_row(rows: Sequence[Var], accesses: BlockAccesses) -> Var:

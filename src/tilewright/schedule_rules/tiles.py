@@ -134,8 +134,8 @@ def register_tile(
             results come from memory and go back for each block.
     """
     whole = -(-columns // lanes)
-    few = near or in_blocks
-    fitting = MOST_ROWS if few else machine.first_cache // (2 * depth * itemsize)
+    stays_near = near or in_blocks
+    fitting = MOST_ROWS if stays_near else machine.first_cache // (2 * depth * itemsize)
     square = lanes // LEAST_LANES if are_lanes else 1
     least = square if square <= 2 * fitting else 1
     candidates = [
