@@ -44,7 +44,7 @@ loads and stores are as published."""
 ZEN_5: Final = {
     "multiply": Use("01"), "add": Use("23"), "compare": Use("0123", 2.0), "blend": Use("0123"),
     "logic": Use("0123"), "integer": Use("0123"), "shift": Use("23"), "divide": Use("d", 2.5),
-    "scale": Use("23", 2.0), "load": Use("ab"), "store": Use("s"),
+    "scale": Use("23", 2.0), "permute": Use("12"), "load": Use("ab"), "store": Use("s"),
 }  # fmt: skip
 """Vectors of 512 bits. Loops of one and of two kinds of operations agree with it, but that
 multiply-adds beside other operations run at three in a cycle, as if eight registers could be read
@@ -64,7 +64,7 @@ PORTS: Final[Mapping[str, Mapping[str, Use]]] = {
 KINDS: Final[Mapping[str, str]] = {
     "tir.fma": "multiply", "tir.sqrt": "divide", "tir.fabs": "logic", "tir.shift_left": "shift",
     "tir.shift_right": "shift", "tir.bitwise_and": "logic", "tir.bitwise_or": "logic",
-    "tir.bitwise_xor": "logic", "tir.ldexp": "scale",
+    "tir.bitwise_xor": "logic", "tir.ldexp": "scale", "tir.lookup": "permute",
 }  # fmt: skip
 """The kind of operation by the operator of a call; others count as nothing."""
 
@@ -115,8 +115,8 @@ def _calls_functions(func: PrimFunc) -> bool:
 
 def counted(func: PrimFunc, target: Target) -> Iterator[Counter[str]]:
     """The operations on elements of each block, by kind."""
-    scales_natively = target.machine.scales_natively
-    for block in _blocks(contract_fma(lower_math(func, scales_natively=scales_natively))):
+    has_avx512 = target.machine.has_avx512
+    for block in _blocks(contract_fma(lower_math(func, has_avx512=has_avx512))):
         extents = [item.dom.extent for item in block.iter_vars if item.dom is not None]
         count = math.prod(extent.value for extent in extents if isinstance(extent, IntImm))
         kinds = Counter(_kinds(block))

@@ -283,8 +283,8 @@ class Target:
         return self.architecture != "x86_64" or "fma" in self.features
 
     @functools.cached_property
-    def scales_natively(self) -> bool:
-        """Whether a vector of floats is multiplied by powers of two in one instruction."""
+    def has_avx512(self) -> bool:
+        """Whether the CPU has AVX-512; see `Machine`."""
         return "avx512f" in self.features
 
     @functools.cached_property
@@ -312,7 +312,7 @@ class Target:
         from tilewright.tir.transform.machine import Machine
 
         return Machine(
-            self.vector_bits, self.vector_registers, self.has_fma, self.scales_natively,
+            self.vector_bits, self.vector_registers, self.has_fma, self.has_avx512,
             *self.cache_sizes, self.num_cores, self.dot_products,
         )  # fmt: skip
 

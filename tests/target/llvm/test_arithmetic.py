@@ -1,5 +1,6 @@
 """Arithmetic of all dtypes, as scalars and as vectors, against the interpreter."""
 
+import math
 import re
 
 import numpy as np
@@ -14,7 +15,9 @@ from tilewright.ir.arithmetic import cast
 from tilewright.ir.op import Op
 from tilewright.target import Target
 from tilewright.tir import op
+from tilewright.tir.interpreter import interpret
 from tilewright.tir.op.math import fma
+from tilewright.tir.transform.lower_math import expand_call
 
 COUNT = 64
 
@@ -140,6 +143,32 @@ def test_avx512_scales_by_a_float():
     code = tvm.build(func, target=target).get_source("asm")
     assert len(re.findall(r"vscalefps.*\{z\}", code)) == 4
     assert "vcvt" not in code
+
+
+@pytest.mark.parametrize("lanes", [1, 8, 16, 40])
+def test_tables_are_looked_up_in_registers(lanes):
+    """In the interpreter, and where the machine can in code, it is the error function."""
+
+    def expanded(x):
+        return expand_call(op.erf(x), has_avx512=True)
+
+    func = elementwise(expanded, 5 * lanes, "float32", lanes=lanes)
+    x = np.random.default_rng(0).normal(0, 2, 5 * lanes).astype("float32")
+    x[: min(5, lanes)] = np.array([0.0, -0.0, np.inf, -np.inf, np.nan], "float32")[: min(5, lanes)]
+    y = np.zeros_like(x)
+    interpret(func, x, y)
+    expected = np.vectorize(math.erf)(x.astype("float64"))
+    np.testing.assert_allclose(y, expected, rtol=2.5e-7)
+    np.testing.assert_array_equal(np.signbit(y), np.signbit(x))
+    if HOST.has_avx512:
+        check(func, x, np.zeros_like(x))
+
+
+def test_avx512_looks_up_tables_by_an_instruction():
+    func = elementwise(op.erf, 64, "float32", lanes=64)
+    target = "llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512 -num-cores=1"
+    code = tvm.build(func, target=target).get_source("asm")
+    assert len(re.findall(r"vperm[it]2ps", code)) == 4 * 5
 
 
 @pytest.mark.parametrize(("dtype", "bits"), [("float16", 10), ("bfloat16", 7)])

@@ -24,6 +24,7 @@ from tilewright.ir.expr import (
     Not,
     Or,
     Select,
+    Shuffle,
     StringImm,
     Sub,
     Var,
@@ -41,6 +42,7 @@ _CALLS = {
     "fabs": np.abs, "sqrt": np.sqrt, "copysign": np.copysign, "floor": np.floor,
     "shift_left": np.left_shift, "shift_right": np.right_shift,
     "bitwise_and": np.bitwise_and, "bitwise_or": np.bitwise_or,
+    "lookup": lambda index, table: table[index & 31],
     "if_then_else": np.where, "any_lane": lambda condition: condition,
 }  # fmt: skip
 
@@ -84,6 +86,8 @@ def evaluate(expr, values):
         return np.where(*(evaluate(part, values) for part in parts))
     if kind is Cast:
         return np.asarray(evaluate(expr.value, values)).astype(expr.dtype.numpy)
+    if kind is Shuffle:
+        return np.array([vector.value for vector in expr.vectors], expr.dtype.element.numpy)
     assert kind is Call, f"an expansion must not contain a {kind.__name__}"
     return _call(expr, [evaluate(argument, values) for argument in expr.args])
 

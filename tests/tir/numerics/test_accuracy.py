@@ -93,13 +93,13 @@ POWERS = ("exp", "exp2", "exp10", "exp_nonpositive", "sinh", "cosh", "erf", "pow
 
 @pytest.mark.parametrize("name", POWERS)
 def test_float32_where_scaling_is_an_instruction(name):
-    check(name, "float32", np.float64, 2.0, scales_natively=True)
+    check(name, "float32", np.float64, 2.0, has_avx512=True)
 
 
 @extended_precision
 @pytest.mark.parametrize("name", POWERS)
 def test_float64_where_scaling_is_an_instruction(name):
-    check(name, "float64", np.longdouble, 2.0, scales_natively=True)
+    check(name, "float64", np.longdouble, 2.0, has_avx512=True)
 
 
 @extended_precision
@@ -138,7 +138,7 @@ def _position(values):
     return np.where(bits < 0, -(bits & 0x7FFF), bits)
 
 
-@pytest.mark.parametrize("machine", [{}, {"scales_natively": True}, {"has_fma": False}])
+@pytest.mark.parametrize("machine", [{}, {"has_avx512": True}, {"has_fma": False}])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", NAMES)
 def test_special_values(name, dtype, machine):

@@ -154,6 +154,11 @@ class CallCompiler:
         dtype = self.expressions.function(call.dtype, "dtype")
         return self._apply(combine_lanes, *self._texts(call.args), dtype)
 
+    def _lookup(self, call: Call) -> Code:
+        index, table = (self.expressions.lanes(arg) for arg in call.args)
+        lanes = f"[table[i & 31] for table in [{table}] for i in {index}]"
+        return Code(lanes if call.dtype.is_vector else f"{lanes}[0]", depth=20)
+
     def _any_lane(self, call: Call) -> Code:
         return self._apply(any, self.expressions.lanes(call.args[0]))
 
@@ -203,6 +208,7 @@ _SPECIAL: Final[dict[str, Callable[[CallCompiler, Call], Code]]] = {
     "mmla": CallCompiler._matrix_product,
     "reduce_lanes": CallCompiler._reduce_lanes,
     "any_lane": CallCompiler._any_lane,
+    "lookup": CallCompiler._lookup,
     "ret": CallCompiler._return,
     "raise_error": CallCompiler._raise_error,
     "assume": CallCompiler._assume,

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from tilewright.tir.numerics import (
+    error_function,
     exponential,
     logarithm,
     trigonometric,
@@ -32,7 +33,7 @@ KERNELS: Final[dict[str, Callable[..., Any]]] = {
     "acosh": logarithm.acosh,
     "atanh": logarithm.atanh,
     "tanh": exponential.tanh,
-    "erf": exponential.erf,
+    "erf": error_function.erf,
     "sin": trigonometric.sin,
     "cos": trigonometric.cos,
     "tan": trigonometric.tan,

@@ -1,6 +1,6 @@
 """exp and its relatives: reduction by powers of two (W. J. Cody and W. Waite, 1980), polynomial.
 
-tanh and erf follow from exponentials; erf in float64 from an odd polynomial near 0.
+tanh follows from exponentials.
 """
 
 from __future__ import annotations
@@ -10,11 +10,8 @@ from collections.abc import Callable, Mapping
 
 from tilewright.ir.expr import Expr, Not, Select, Var
 from tilewright.tir.numerics.coefficients import (
-    ERF_64,
-    ERF_TAIL_64,
     EXP_32,
     EXP_64,
-    LOG_ERFC_32,
     SINH_64,
 )
 from tilewright.tir.numerics.kernel import (
@@ -87,7 +84,7 @@ def exp(k: Kernel, x: Expr, *, power: int = 0, low: Expr | None = None) -> Expr:
 
 def exp_nonpositive(k: Kernel, x: Expr) -> Expr:
     """e**x for x <= 0, where the result does not overflow: one factor has the whole exponent."""
-    if k.scales_natively:
+    if k.has_avx512:
         return exp(k, x)
     limited = k.at_least(x, -VANISHING_EXPONENT[k.bits] / LOG2_E)
     n, bits = k.nearest(limited, LOG2_E, VANISHING_EXPONENT[k.bits])
@@ -134,7 +131,7 @@ def _by_powers_of_two(
     """
     vanishing, infinite = limits[k.bits]
     x = k.let(x, "x")
-    if k.scales_natively:
+    if k.has_avx512:
         limited, bias = k.at_most(x, infinite), 0
     else:
         # Where the result vanishes, a factor is 0: a product that is too small for a normal number
@@ -145,10 +142,10 @@ def _by_powers_of_two(
     r = k.let(remainder(limited, n), "r")
     square = k.let(r * r, "square")
     # Where scaling is one operation, all others are multiplications.
-    tail = exp_tail(k, r, None if k.scales_natively else square)
+    tail = exp_tail(k, r, None if k.has_avx512 else square)
     head = k.let(r + k.real(1.0), "head") if precise else k.real(1.0)
     part = k.fma(square, tail, (k.real(1.0) - head) + r if precise else r)
-    if not k.scales_natively:
+    if not k.has_avx512:
         return k.scale(head, part, bits)
     result = head + part if precise else k.fma(r, k.fma(r, tail, 1.0), 1.0)
     # Lanes where the result vanishes are left out, for the same reason; NaN is none of them.
@@ -196,7 +193,6 @@ def cosh(k: Kernel, x: Expr) -> Expr:
 
 # Where the function is 1 after rounding.
 TANH_IS_ONE = {32: 9.1, 64: 19.2}
-ERF_IS_ONE = {32: 3.95, 64: 5.95}
 
 
 def tanh(k: Kernel, x: Expr) -> Expr:
@@ -214,38 +210,3 @@ def tanh(k: Kernel, x: Expr) -> Expr:
     numerator = k.fma(part, power, k.real(1.0) - power)
     denominator = k.fma(part * k.real(-1.0), power, k.real(1.0) + power)
     return k.with_sign(numerator / denominator, x)
-
-
-def erf(k: Kernel, x: Expr) -> Expr:
-    """Gauss error function."""
-    return _erf_32(k, x) if k.precision == 32 else _erf_64(k, x)
-
-
-def _erf_32(k: Kernel, x: Expr) -> Expr:
-    """1 - erfc(|x|) from u - 1 for u = erfc(|x|), without cancellation where u is near 1."""
-    x = k.let(x, "x")
-    minus = k.let(k.copy_sign(x, k.real(-1.0)), "minus")
-    limit = k.real(-ERF_IS_ONE[32])
-    minus = k.let(Select(minus < limit, limit, minus), "minus")
-    # Two short chains of operations run side by side, where one long one would wait.
-    square = k.let(minus * minus, "square")
-    even, odd = (k.polynomial(square, LOG_ERFC_32[first::2]) for first in (0, 1))
-    ratio = k.fma(minus, odd, even)
-    logarithm = k.let(k.fma(minus, ratio, minus), "logarithm")
-    n, bits = k.nearest(logarithm, LOG2_E, EXPONENT_BIAS[k.bits])
-    # n is above -26, where log(2) to 24 bits is enough for what it adds to 1.
-    r = k.let(k.fma(n, -LOG_2, logarithm), "r")
-    part = exp_minus_one(k, r, k.let(r * r, "square"))
-    power = k.power_of_two(bits)
-    result = k.fma(power * k.real(-1.0), part, k.real(1.0) - power)
-    return k.copy_sign(result, x)
-
-
-def _erf_64(k: Kernel, x: Expr) -> Expr:
-    """1 - exp(-P(|x|)) away from 0."""
-    x = k.let(x, "x")
-    square = k.let(x * x, "square")
-    small = k.fma(x, k.polynomial(square, ERF_64), x)
-    size = k.clamp(k.absolute(x), 0.0, ERF_IS_ONE[64])
-    large = k.real(1.0) - exp(k, size * k.polynomial(size, ERF_TAIL_64) * k.real(-1.0))
-    return k.copy_sign(Select(k.absolute(x) < k.real(1.0), small, large), x)

@@ -6,13 +6,14 @@ bit operations only, which every backend has for scalars and for vectors.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 from tilewright.ir.convert import const
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Call, Expr, Let, Select, Var
 from tilewright.ir.op import Op
-from tilewright.tir.op import reinterpret
+from tilewright.tir.op import concat_vectors, reinterpret
 
 # Adding it to a float of moderate size leaves the nearest integer in the low bits of the mantissa.
 ROUNDING_SHIFT = {32: 1.5 * 2.0**23, 64: 1.5 * 2.0**52}
@@ -27,7 +28,7 @@ class Kernel:
 
     Args:
         dtype: float32 or float64, with any number of lanes: the dtype of the computation.
-        scales_natively: whether `tir.ldexp` on such a value is cheap on the target.
+        has_avx512: whether `tir.ldexp` and `tir.lookup` are cheap on the target.
         result_bits: of the dtype that the result is rounded to; those of `dtype` if not given.
         has_fma: whether the target has an instruction that multiplies and adds. Where the result
             is rounded to fewer bits, two instructions take its place.
@@ -40,7 +41,7 @@ class Kernel:
     def __init__(
         self,
         dtype: DType,
-        scales_natively: bool = False,
+        has_avx512: bool = False,
         result_bits: int | None = None,
         has_fma: bool = True,
     ) -> None:
@@ -49,7 +50,7 @@ class Kernel:
         self.result_bits = result_bits or dtype.bits
         self.integer = DType(f"int{dtype.bits}").with_lanes(dtype.lanes)
         self.precision = max(32, self.result_bits)
-        self.scales_natively = scales_natively
+        self.has_avx512 = has_avx512
         self.fuses = has_fma or self.result_bits == self.bits
         self._bindings: list[tuple[Var, Expr]] = []
 
@@ -141,6 +142,13 @@ class Kernel:
         shifted = self.let(self.fma(x, factor, shift), "shifted")
         return self.let(shifted - self.real(shift), "n"), reinterpret(self.integer, shifted)
 
+    def nearest_eighth(self, x: Expr) -> tuple[Var, Expr]:
+        """The multiple of 1/8 nearest to x, below 2**18 in size; and an integer whose low bits are
+        those of eight times as much."""
+        shift = self.real(ROUNDING_SHIFT[self.bits] / 8)
+        shifted = self.let(x + shift, "shifted")
+        return self.let(shifted - shift, "n"), reinterpret(self.integer, shifted)
+
     def without_shift(self, bits: Expr) -> Expr:
         """The integer n itself, from what `nearest` returns without a bias."""
         return bits - reinterpret(self.integer, self.real(ROUNDING_SHIFT[self.bits]))
@@ -171,13 +179,23 @@ class Kernel:
         second = reinterpret(self.dtype, (biased << shift) - half)
         return self.fma(part, first, head * first) * second
 
+    def lookup(self, index: Expr, table: Sequence[float]) -> Expr:
+        """The elements of a table of 32 numbers that the low bits of integers are the places of."""
+        return Call(self.dtype, _LOOKUP, (index, _constants(tuple(table), self.dtype.element)))
+
     def scale_natively(self, x: Expr, n: Expr) -> Expr:
         """x * 2**n for a whole number n of the same dtype, also where the result overflows or is
         denormal."""
         return Call(self.dtype, _LDEXP, (x, n))
 
 
+@functools.cache
+def _constants(values: tuple[float, ...], dtype: DType) -> Expr:
+    return concat_vectors(*(const(value, dtype) for value in values))
+
+
 _FMA = Op.get("tir.fma")
+_LOOKUP = Op.get("tir.lookup")
 _FABS = Op.get("tir.fabs")
 _SQRT = Op.get("tir.sqrt")
 _LDEXP = Op.get("tir.ldexp")

@@ -41,6 +41,10 @@ register_op("tir.mmla", arity=3, vectorizable=False)
 register_op("tir.any_lane", arity=1, vectorizable=False)
 register_op("tir.reduce_lanes", arity=2, vectorizable=False)
 
+register_op("tir.lookup", arity=2, vectorizable=False)
+"""The lanes of its second operand, 32 float32, whose numbers are the low bits of its first operand,
+int32 with any number of lanes. Expansions of mathematical functions make it for AVX-512."""
+
 LANE_OPERATORS: Final = {"add": Add, "mul": Mul, "min": Min, "max": Max}
 """The operators by which `reduce_lanes` combines lanes."""
 

@@ -25,13 +25,13 @@ EXPANDED: Final = {Op.get(f"tir.{name}"): name for name in (*KERNELS, "rsqrt")}
 """The operators that become arithmetic."""
 
 
-def expand_call(call: Call, *, scales_natively: bool = False, has_fma: bool = True) -> Expr:
+def expand_call(call: Call, *, has_avx512: bool = False, has_fma: bool = True) -> Expr:
     """`call` as basic arithmetic; the call itself if it is not to be expanded.
 
     Args:
         call: a call of any function.
-        scales_natively: whether the target multiplies vectors of floats by powers of two in one
-            instruction (`tir.ldexp`).
+        has_avx512: whether the target multiplies vectors of floats by powers of two (`tir.ldexp`),
+            and looks them up in tables (`tir.lookup`), by one instruction.
         has_fma: whether it has an instruction that multiplies and adds, and rounds once.
     """
     name = EXPANDED.get(call.op)  # type: ignore[call-overload]
@@ -41,7 +41,7 @@ def expand_call(call: Call, *, scales_natively: bool = False, has_fma: bool = Tr
     arguments = [cast(dtype, argument) for argument in call.args]
     if name == "rsqrt":
         return cast(call.dtype, const(1.0, dtype) / Call(dtype, _SQRT, tuple(arguments)))
-    kernel = Kernel(dtype, scales_natively, call.dtype.bits, has_fma)
+    kernel = Kernel(dtype, has_avx512, call.dtype.bits, has_fma)
     return cast(call.dtype, kernel.finish(KERNELS[name](kernel, *arguments)))
 
 
@@ -59,20 +59,20 @@ def working_dtype(call: Call, has_fma: bool = True) -> DType:
 class _MathExpansion(DivisionExpansion):
     """Expands every call of a mathematical function, and of `lower_intrinsics` on the way."""
 
-    def __init__(self, scales_natively: bool, has_fma: bool) -> None:
+    def __init__(self, has_avx512: bool, has_fma: bool) -> None:
         DivisionExpansion.__init__(self)
-        self._scales_natively, self._has_fma = scales_natively, has_fma
+        self._has_avx512, self._has_fma = has_avx512, has_fma
 
     def Call(self, call: Call) -> Expr:
         call = call.map_children(self)
         if call.op in EXPANSIONS and call.op not in _DOT_PRODUCTS:
             return expand_intrinsic(call)
-        return expand_call(call, scales_natively=self._scales_natively, has_fma=self._has_fma)
+        return expand_call(call, has_avx512=self._has_avx512, has_fma=self._has_fma)
 
 
-def lower_math(func: PrimFunc, *, scales_natively: bool = False, has_fma: bool = True) -> PrimFunc:
+def lower_math(func: PrimFunc, *, has_avx512: bool = False, has_fma: bool = True) -> PrimFunc:
     """Expand the mathematical functions that `func` calls; see `expand_call`."""
-    return func.with_body(_MathExpansion(scales_natively, has_fma)(func.body))
+    return func.with_body(_MathExpansion(has_avx512, has_fma)(func.body))
 
 
 _SQRT: Final = Op.get("tir.sqrt")

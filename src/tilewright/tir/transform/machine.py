@@ -17,8 +17,8 @@ class Machine(NamedTuple):
         vector_bits: width of a vector register; 0 if there are no vectors.
         vector_registers: number of vector registers.
         has_fma: whether a fused multiply-add is an instruction.
-        scales_natively: whether a vector of floats is multiplied by powers of two in one
-            instruction.
+        has_avx512: whether vectors of floats are multiplied by powers of two, and looked up in
+            tables of 32, by one instruction each.
         first_cache: bytes of the cache nearest to a core.
         own_cache: bytes of the largest cache that a core has for itself.
         shared_cache: bytes of the cache that cores share.
@@ -34,7 +34,7 @@ class Machine(NamedTuple):
     vector_bits: int = 512
     vector_registers: int = 32
     has_fma: bool = True
-    scales_natively: bool = True
+    has_avx512: bool = True
     first_cache: int = 32 << 10
     own_cache: int = 1 << 20
     shared_cache: int = 32 << 20

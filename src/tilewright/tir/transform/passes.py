@@ -179,7 +179,7 @@ PromoteRegisters = pass_of(
 )
 GroupBranches = pass_of("GroupBranches", group_branches, opt_level=1)
 LowerMath = pass_of(
-    "LowerMath", lower_math, "scales_natively", "has_fma", necessary="code has arithmetic only"
+    "LowerMath", lower_math, "has_avx512", "has_fma", necessary="code has arithmetic only"
 )
 ContractFMA = pass_of("ContractFMA", contract_fma, opt_level=1)
 InsertPrefetches = pass_of("InsertPrefetches", insert_prefetches, opt_level=1)

@@ -199,6 +199,8 @@ def assemble(emitter: FunctionEmitter, lanes: Sequence[str], dtype: DType) -> st
     if len(lanes) == 1:
         return lanes[0]
     whole, scalar = value_type(dtype), value_type(dtype.element)
+    if not any(value.startswith("%") for value in lanes):
+        return f"<{', '.join(f'{scalar} {value}' for value in lanes)}>"
     result = "poison"
     for lane, value in enumerate(lanes):
         code = f"insertelement {whole} {result}, {scalar} {value}, i64 {lane}"

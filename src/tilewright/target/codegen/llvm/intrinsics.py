@@ -147,7 +147,7 @@ def _clz(emitter: FunctionEmitter, call: Call) -> str:
 @emits("tir.ldexp")
 def _ldexp(emitter: FunctionEmitter, call: Call) -> str:
     value, exponent = (emitter.operand(arg) for arg in call.args)
-    if call.args[1].dtype is call.dtype and emitter.module.target.scales_natively:
+    if call.args[1].dtype is call.dtype and emitter.module.target.has_avx512:
         return _scaled(emitter, value, exponent, call.dtype)
     ty = value_type(call.dtype)
     target = INT32.with_lanes(call.dtype.lanes)
@@ -174,6 +174,22 @@ def _scaled(emitter: FunctionEmitter, value: str, exponent: str, dtype: DType) -
         arguments = f"{ty} {a}, {ty} {b}, {ty} zeroinitializer, {mask} -1, i32 4"
         pieces.append(emitter.pure(f"call {ty} {function}({arguments})", a, b))
     return joined(emitter, pieces, register, dtype.lanes)
+
+
+@emits("tir.lookup")
+def _lookup(emitter: FunctionEmitter, call: Call) -> str:
+    """By the instruction of AVX-512 that takes lanes of two registers."""
+    index, table = (emitter.operand(arg) for arg in call.args)
+    halves = [lanes_of(emitter, table, call.args[1].dtype, start, 16) for start in (0, 16)]
+    numbers, register = call.args[0].dtype, FLOAT32.with_lanes(16)
+    ty, wide = value_type(register), value_type(INT32.with_lanes(16))
+    function = emitter.module.declare("llvm.x86.avx512.vpermi2var.ps.512", ty, (ty, wide, ty))
+    pieces: list[str] = []
+    for start in range(0, numbers.lanes, 16):
+        places = lanes_of(emitter, index, numbers, start, 16)
+        arguments = f"{ty} {halves[0]}, {wide} {places}, {ty} {halves[1]}"
+        pieces.append(emitter.pure(f"call {ty} {function}({arguments})", *halves, places))
+    return joined(emitter, pieces, register, call.dtype.lanes)
 
 
 @emits("tir.nextafter")
