@@ -87,6 +87,12 @@ def test_float32_without_fused_multiply_add(name):
     check(name, "float32", np.float64, 2.0, has_fma=False)
 
 
+@extended_precision
+@pytest.mark.parametrize("name", NAMES)
+def test_float64_without_fused_multiply_add(name):
+    check(name, "float64", np.longdouble, FLOAT64_ULP.get(name, 2.0), has_fma=False)
+
+
 POWERS = ("exp", "exp2", "exp10", "exp_nonpositive", "sinh", "cosh", "erf", "pow")
 """Functions that are scaled by powers of two."""
 

@@ -50,4 +50,8 @@ IN_DOUBLE: Final = frozenset(
 )
 """Functions whose float32 form is computed in float64 and rounded once."""
 
-__all__ = ["IN_DOUBLE", "KERNELS", "Kernel"]
+FUSED: Final = frozenset(("sin", "cos", "tan", "pow"))
+"""Functions that need what a product and a sum of it lose if each is rounded. Where no instruction
+multiplies and adds at once, float32 is computed in float64, and float64 by a function."""
+
+__all__ = ["FUSED", "IN_DOUBLE", "KERNELS", "Kernel"]

@@ -30,12 +30,11 @@ class Kernel:
         dtype: float32 or float64, with any number of lanes: the dtype of the computation.
         has_avx512: whether `tir.ldexp` and `tir.lookup` are cheap on the target.
         result_bits: of the dtype that the result is rounded to; those of `dtype` if not given.
-        has_fma: whether the target has an instruction that multiplies and adds. Where the result
-            is rounded to fewer bits, two instructions take its place.
+        fuses: whether `fma` rounds once, by an instruction or a function; otherwise it is two
+            operations.
 
     Attributes:
         precision: bits of the dtype for which polynomials must be exact enough, 32 or 64.
-        fuses: whether `fma` rounds once.
     """
 
     def __init__(
@@ -43,7 +42,7 @@ class Kernel:
         dtype: DType,
         has_avx512: bool = False,
         result_bits: int | None = None,
-        has_fma: bool = True,
+        fuses: bool = True,
     ) -> None:
         self.dtype = dtype
         self.bits = dtype.bits
@@ -51,7 +50,7 @@ class Kernel:
         self.integer = DType(f"int{dtype.bits}").with_lanes(dtype.lanes)
         self.precision = max(32, self.result_bits)
         self.has_avx512 = has_avx512
-        self.fuses = has_fma or self.result_bits == self.bits
+        self.fuses = fuses
         self._bindings: list[tuple[Var, Expr]] = []
 
     def let(self, value: Expr, name: str = "t") -> Var:
@@ -77,7 +76,7 @@ class Kernel:
         return const(value, self.integer)
 
     def fma(self, a: Expr, b: Expr | float, c: Expr | float) -> Expr:
-        """a * b + c with one rounding, or with two where these are exact enough."""
+        """a * b + c with one rounding, or with two."""
         factor = b if isinstance(b, Expr) else self.real(b)
         addend = c if isinstance(c, Expr) else self.real(c)
         if not self.fuses:

@@ -14,7 +14,7 @@ from tilewright.ir.expr import Add, Call, Expr, Mul
 from tilewright.ir.op import Op
 from tilewright.ir.rewrite import rewrite
 from tilewright.tir.function import PrimFunc
-from tilewright.tir.numerics import IN_DOUBLE, KERNELS, Kernel
+from tilewright.tir.numerics import FUSED, IN_DOUBLE, KERNELS, Kernel
 from tilewright.tir.transform.lower_intrinsics import (
     EXPANSIONS,
     DivisionExpansion,
@@ -41,18 +41,16 @@ def expand_call(call: Call, *, has_avx512: bool = False, has_fma: bool = True) -
     arguments = [cast(dtype, argument) for argument in call.args]
     if name == "rsqrt":
         return cast(call.dtype, const(1.0, dtype) / Call(dtype, _SQRT, tuple(arguments)))
-    kernel = Kernel(dtype, has_avx512, call.dtype.bits, has_fma)
+    fuses = has_fma or (name in FUSED and dtype.bits == call.dtype.bits)
+    kernel = Kernel(dtype, has_avx512, call.dtype.bits, fuses)
     return cast(call.dtype, kernel.finish(KERNELS[name](kernel, *arguments)))
 
 
 def working_dtype(call: Call, has_fma: bool = True) -> DType:
-    """In which dtype, without lanes, a call of one of `EXPANDED` is computed.
-
-    Where multiplying and adding rounds twice, it is done in double, in which that is exact enough.
-    """
+    """In which dtype, without lanes, a call of one of `EXPANDED` is computed."""
     dtype = FLOAT32 if call.dtype.bits < 32 else call.dtype.element
     name: str = EXPANDED[call.op]  # type: ignore[index]
-    is_in_double = name in IN_DOUBLE or (name != "rsqrt" and not has_fma)
+    is_in_double = name in IN_DOUBLE or (name in FUSED and not has_fma)
     return FLOAT64 if dtype is FLOAT32 and is_in_double else dtype
 
 
