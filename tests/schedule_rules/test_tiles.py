@@ -1,9 +1,12 @@
 """Which tiles stay in registers."""
 
+import re
+
 import pytest
 from tests.schedule_rules.programs import elementwise, matmul, scheduled
 
-from tilewright import tir
+import tilewright as tvm
+from tilewright import te, tir
 from tilewright.schedule_rules.tiles import (
     Tile,
     choose_tile,
@@ -76,3 +79,18 @@ def test_the_tile_of_a_product_is_read_in_the_trace():
     vectors, rows = (sch.get(v) for v in _sampled(sch)[-2:])
     loops = [sch.get(loop) for loop in sch.get_loops("C")]
     assert [loop.extent.value for loop in loops[-3:]] == [rows, vectors, 4]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_products_that_are_added_by_another_instruction_have_a_register(dtype):
+    """Without it results would go to memory and back in each step."""
+    a, b = (te.placeholder((96, 96), dtype, name) for name in "AB")
+    k = te.reduce_axis((0, 96))
+    c = te.compute((96, 96), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k))
+    target = "llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v2 -num-cores=1"
+    code = tvm.build(te.create_prim_func([a, b, c]), target=target).get_source("asm")
+    blocks = re.split(r"^\.LBB.*$|^\tj.*$", code, flags=re.MULTILINE)
+    multiply = "mulps" if dtype == "float32" else "mulpd"
+    inner = max(blocks, key=lambda block: block.count(multiply))
+    assert inner.count(multiply) >= 8
+    assert not re.search(r"%xmm\d+, -?\d*\(%r[bs]p\)", inner)

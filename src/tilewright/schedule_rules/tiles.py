@@ -89,10 +89,16 @@ def fits_registers(tile: Tile, machine: Machine, others: int = 1) -> bool:
 
     Args:
         others: number of further registers that a step takes: one for an element of a row, and
-            one for products that another instruction adds to the results.
+            one for dot products that another instruction adds to the results.
     """
-    operands = max(tile.vectors + others, RESERVED_REGISTERS)
+    operands = max(tile.vectors + others + _products(machine), RESERVED_REGISTERS)
     return tile.rows * tile.vectors + operands <= machine.vector_registers
+
+
+def _products(machine: Machine) -> int:
+    """Registers for products that another instruction adds to the results: the next one of them is
+    computed while one is added."""
+    return 0 if machine.has_fma else 2
 
 
 @lru_cache(maxsize=1024)
@@ -221,7 +227,8 @@ def choose_tile(
     chosen = choose(sch, {t.rows for t in good}, best.rows)
     if isinstance(vectors, int) and isinstance(chosen, int):
         return RegisterTile(chosen, vectors, lanes)
-    registers = machine.vector_registers - at_least(vectors + others, RESERVED_REGISTERS)
+    operands = at_least(vectors + others + _products(machine), RESERVED_REGISTERS)
+    registers = machine.vector_registers - operands
     return RegisterTile(at_most(chosen, registers // vectors), vectors, lanes)
 
 
