@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Final
 
 import tilewright
+from tilewright.driver.digests import DIGEST_SIZE, digest_of
 from tilewright.operating_system import HAS_DIRECTORY_HANDLES
 from tilewright.target import Target
 
@@ -36,7 +37,6 @@ SIZE_LIMIT: Final = 1 << 32
 FILE_LIMIT: Final = SIZE_LIMIT // 2
 """Bytes that one file may have, so that a large model does not drive out all others."""
 
-_DIGEST_SIZE: Final = 32
 _SUFFIX: Final = ".bin"
 _UNFINISHED: Final = ".tmp"
 _ABANDONED: Final = 3600
@@ -71,10 +71,10 @@ class ObjectCache:
             self._opened(key[:2]) as directory,
             _open(_name(key), directory) as file,
         ):
-            if os.fstat(file).st_size < _DIGEST_SIZE:
+            if os.fstat(file).st_size < DIGEST_SIZE:
                 return None
             content = memoryview(mmap.mmap(file, 0, access=mmap.ACCESS_COPY))
-            data, digest = content[:-_DIGEST_SIZE], content[-_DIGEST_SIZE:]
+            data, digest = content[:-DIGEST_SIZE], content[-DIGEST_SIZE:]
             if _digest(key, data) != bytes(digest):
                 return None
             with contextlib.suppress(OSError):
@@ -222,7 +222,7 @@ def default_cache() -> ObjectCache | None:
 
 def key_of(parts: Iterable[str]) -> str:
     """A key for what depends on `parts`, and on this package."""
-    hashed = hashlib.blake2b(digest_size=_DIGEST_SIZE)
+    hashed = hashlib.blake2b(digest_size=DIGEST_SIZE)
     for part in (package_fingerprint(), *parts):
         data = part.encode("utf-8", "surrogatepass")
         hashed.update(len(data).to_bytes(8, "little") + data)
@@ -244,7 +244,7 @@ def package_fingerprint() -> str:
     from llvmlite.binding import llvm_version_info
 
     root = Path(tilewright.__file__).parent
-    hashed = hashlib.blake2b(digest_size=_DIGEST_SIZE)
+    hashed = hashlib.blake2b(digest_size=DIGEST_SIZE)
     for directory, subdirectories, files in os.walk(root):
         subdirectories.sort()
         for name in sorted(files):
@@ -256,7 +256,4 @@ def package_fingerprint() -> str:
 
 
 def _digest(key: str, *parts: bytes | memoryview) -> bytes:
-    digest = hashlib.sha256(key.encode())  # which CPUs have instructions for
-    for part in parts:
-        digest.update(part)
-    return digest.digest()
+    return digest_of((key.encode(), *parts))

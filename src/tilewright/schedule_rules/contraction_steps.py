@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Final
 
 from tilewright.ir.expr import Var
+from tilewright.schedule_rules.balance import divides_evenly
 from tilewright.schedule_rules.contraction_operands import Operands
 from tilewright.schedule_rules.contraction_plan import STEPS, Plan
 from tilewright.schedule_rules.contraction_prefetches import Prefetches
@@ -109,18 +111,21 @@ class _Steps(TiledContraction):
             convert_copy(sch, self.block, operand, self.dtype, plan.machine, block_row)
         is_single = plan.width_of_all <= counts[-1] * plan.width
         first = needed if is_single or reads_rows_once else [*needed, block_column]
-        several = [loop for loop in first if extent_of(sch, loop) != 1]
+        # Where columns are merged, those of a panel are not a box of the operand.
+        place = first if len(plan.columns) == 1 else needed
+        has_own = not plan.packed or self._copies_own(place, block_column, [*panel, vector])
+        if not plan.packed or not (has_own or blocks or place is not first):
+            place = []
         panels: Buffer | None = None
         if plan.packed:
-            # Where columns are merged, those of a panel are not a box of the operand.
-            place = [*first, *blocks] if len(plan.columns) == 1 else needed
-            shared = plan.outer == 0 and not any(loop in several for loop in place)
-            panels = operands.pack(place[-1] if place else None, shared=shared)
+            copied = [*place, *blocks] if len(plan.columns) == 1 else place
+            panels = operands.pack(copied[-1] if copied else None, shared=not has_own)
             if blocks:
                 prefetches.prefetch_next_copy(blocks[0])
             elif not is_single and plan.machine.cores == 1:  # others copy the next columns
                 prefetches.prefetch_next_copy(block_column)
-        in_tiles = results.schedule_consumers(epilogue, first if blocks else around)
+        complete = around if not blocks else first if has_own else []
+        in_tiles = results.schedule_consumers(epilogue, complete)
         is_cut = plan.width_of_all % plan.lanes != 0 and not (in_tiles or plan.stages_results)
         steps, unrolled = self._unroll_steps(depth, 1 if is_cut or plan.dot is not None else 0)
         operands.fill_rows([*depth, *steps][-1])
@@ -143,7 +148,30 @@ class _Steps(TiledContraction):
                 sch.vectorize(sch.fuse(*of_vector))
             sch.tensorize(lane, plan.dot.intrinsic(self.tile.lanes))
         if plan.outer == 0:
-            parallelize(sch, several or [*then, block_row], plan.machine)
+            several = [loop for loop in first if extent_of(sch, loop) != 1]
+            if not (several and has_own and (plan.packed or blocks)):
+                several = [*([] if blocks else without(several, *place)), *then, block_row]
+            parallelize(sch, several, plan.machine)
+
+    def _copies_own(
+        self, loops: Sequence[LoopRV], column: LoopRV, vectors: Sequence[LoopRV]
+    ) -> bool:
+        """Whether each core copies panels of its own, if it has about as many as others; otherwise
+        cores share each copy, and then the rows for which it is used.
+
+        Args:
+            loops: around the copies.
+            column: the loop over blocks of columns, of which the last one may be shorter.
+            vectors: the loops over the vectors of a block.
+        """
+        plan, sch = self.plan, self.sch
+        several = [loop for loop in loops if extent_of(sch, loop) != 1]
+        filled = 1.0
+        if column in several:
+            extents = [extent_of(sch, loop) or 1 for loop in (column, *vectors)]
+            filled = plan.width_of_all / (math.prod(extents) * self.tile.lanes)
+        is_divided = bool(several) and divides_evenly(sch, several, plan.machine, filled)
+        return plan.outer > 0 or is_divided
 
     def _column(self, loops: dict[Var, LoopRV]) -> LoopRV:
         """One loop over all columns."""

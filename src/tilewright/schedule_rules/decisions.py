@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from tilewright.ir.arithmetic import maximum, minimum
 from tilewright.ir.convert import as_expr
-from tilewright.ir.expr import Expr, Var
+from tilewright.ir.expr import Expr
 from tilewright.tir.schedule import LoopRV, Schedule
+
+Item = TypeVar("Item")
 
 
 def choose(sch: Schedule, candidates: Iterable[int], preferred: int) -> Expr | int:
@@ -97,6 +99,6 @@ def _widest(widths: list[int], extent: int | None) -> int:
     )
 
 
-def without(variables: Iterable[Var], *left_out: Var | None) -> list[Var]:
-    """Some iterators, without others."""
-    return [var for var in variables if not any(var is item for item in left_out)]
+def without(items: Iterable[Item], *left_out: Item | None) -> list[Item]:
+    """Some iterators or loops, without others."""
+    return [item for item in items if not any(item is other for other in left_out)]

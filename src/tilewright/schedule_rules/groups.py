@@ -8,6 +8,7 @@ from typing import Final
 
 from tilewright.ir.expr import Expr, Var, is_const_int
 from tilewright.schedule_rules.accesses import BlockAccesses, accesses_of
+from tilewright.schedule_rules.balance import busy_share
 from tilewright.schedule_rules.decisions import choose, powers_of_two
 from tilewright.schedule_rules.inline import is_long
 from tilewright.schedule_rules.nest import block_of, is_complete
@@ -18,6 +19,9 @@ from tilewright.tir.transform.machine import Machine
 
 MOST_ROWS: Final = 8
 """Maximum number of rows that are worked on at once."""
+
+MOSTLY: Final = 0.9
+"""The part of the time that cores should have something to do, so that stages may share loops."""
 
 
 @dataclass(eq=False)
@@ -160,7 +164,7 @@ def groups_of(stages: Sequence[Stage], machine: Machine) -> list[Group]:
                 group.shared = shared = common
         grouped.update(group.stages)
         if group.shared:
-            group.shared = _fewest_shared(group, machine.first_cache)
+            group.shared = _fewest_shared(group, machine)
         found.append(group)
     return found
 
@@ -183,13 +187,20 @@ def _is_worthwhile(stage: Stage, group: Group, common: int, machine: Machine) ->
     """Whether a group gains by a stage with which it shares its outer `common` loops.
 
     What all stages compute in an iteration must still be in a cache when it is read: if a group
-    would have to give up loops, so that it no longer is, the stage stays outside.
+    would have to give up loops, so that it no longer is, the stage stays outside. So it does if
+    too few iterations are left for all cores.
     """
-    anchor = group.stages[-1].accesses
-    if anchor.count(anchor.spatial[:common]) == 1:
+    if not _are_enough(group, common, machine):
         return False
     fits = _bytes_inside([stage, *group.stages], common) <= machine.own_cache // 2
     return common >= group.shared or fits
+
+
+def _are_enough(group: Group, shared: int, machine: Machine) -> bool:
+    """Whether outer loops of a group have several iterations, and nearly as many for each core."""
+    anchor = group.stages[-1].accesses
+    count = anchor.count(anchor.spatial[:shared])
+    return count > 1 and busy_share(count, machine) >= MOSTLY
 
 
 def _bytes_inside(stages: Sequence[Stage], shared: int) -> int:
@@ -225,12 +236,11 @@ def _most_shared(stage: Stage, anchor: Stage) -> int:
     return count if accesses.count(spatial[:count]) > 1 else 0
 
 
-def _fewest_shared(group: Group, first_cache: int) -> int:
-    """As few shared loops as leave intermediate results in the first cache."""
+def _fewest_shared(group: Group, machine: Machine) -> int:
+    """As few shared loops as leave intermediate results in the first cache, and cores busy."""
     for shared in range(1, group.shared):
-        inner = _bytes_inside(group.stages, shared)
-        outer = group.stages[-1].accesses
-        if inner <= first_cache // 2 and outer.count(outer.spatial[:shared]) > 1:
+        is_near = _bytes_inside(group.stages, shared) <= machine.first_cache // 2
+        if is_near and _are_enough(group, shared, machine):
             return shared
     return group.shared
 

@@ -1,6 +1,7 @@
 """The thread pool, without and with loops around it."""
 
 import ctypes
+import itertools
 import os
 import platform
 import threading
@@ -112,15 +113,28 @@ def test_each_thread_has_its_own_static_part(pool):
 
 def test_a_thread_has_several_static_parts_if_they_are_not_too_small(pool):
     pool.set_num_threads(2)
-    assert len(pool.parts(0, 1000, fine=1)) == 16
+    assert len(pool.parts(0, 1000, fine=1)) == 32
     assert pool.parts(0, 1000, fine=200) == [(i, i + 250) for i in range(0, 1000, 250)]
     assert pool.parts(0, 1000, fine=300) == [(0, 500), (500, 1000)]
     assert pool.parts(0, 3, fine=1) == [(0, 2), (2, 3)]
-    assert pool.parts(0, 9, fine=1) == [(0, 2), (2, 4), (4, 6), (6, 8), (8, 9)]
+    assert pool.parts(0, 9, fine=1)[:2] == [(0, 2), (2, 3)]
     pool.set_num_threads(5)
     assert len(pool.parts(0, 1000, fine=1)) == 30
     pool.set_num_threads(40)
     assert len(pool.parts(0, 1000, fine=1)) == 40
+
+
+@pytest.mark.parametrize("pool", [2, 3, 5, 31], indirect=True)
+def test_threads_have_about_as_many_iterations(pool):
+    """Those of its parts together, whatever the length of these."""
+    for extent, fine in ((54, 5), (64, 7), (301, 4), (1 << 61, 1)):
+        parts = pool.parts(0, extent, fine=fine)
+        threads = len(pool.parts(0, extent))
+        each = len(parts) // threads
+        bounds = [start for start, _ in parts[::each]] + [extent]
+        counts = {after - before for before, after in itertools.pairwise(bounds)}
+        assert len(parts) == each * threads
+        assert max(counts) - min(counts) <= 1
 
 
 def test_a_thread_begins_with_its_own_parts(pool):

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from tilewright.driver.digests import digest_of
 from tilewright.driver.object_cache import ObjectCache, default_cache, key_of, target_facts
 from tilewright.error import TVMError
 from tilewright.ir.dtype import DType
@@ -288,10 +289,11 @@ def _key(module: IRModule, target: Target, pipeline: str) -> str | None:
         form = json.dumps(to_json(module, arrays))
     except TVMError:
         return None
-    contents = [f"{data.dtype} {data.shape} {_digest(data)}" for data in arrays]
-    return key_of([pipeline, *target_facts(target), *options, form, *contents])
+    contents = [f"{data.dtype} {data.shape}" for data in arrays]
+    digest = digest_of(map(_bytes_of, arrays)).hex()
+    return key_of([pipeline, *target_facts(target), *options, form, *contents, digest])
 
 
-def _digest(data: Any) -> str:
+def _bytes_of(data: Any) -> memoryview:
     values = data._host_view("hash") if isinstance(data, NDArray) else data
-    return hashlib.sha256(np.asarray(values).reshape(-1).view(np.uint8).data).hexdigest()
+    return np.asarray(values).reshape(-1).view(np.uint8).data

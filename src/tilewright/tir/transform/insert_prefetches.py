@@ -72,7 +72,7 @@ from typing import NamedTuple
 from tilewright.error import LoweringError
 from tilewright.ir.expr import IntImm, Var
 from tilewright.ir.node import Node
-from tilewright.ir.rewrite import Rewriter, walk
+from tilewright.ir.rewrite import Rewriter, nodes_of, walk
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import (
@@ -133,7 +133,8 @@ def _memory_by_name(body: Stmt) -> dict[str, set[Var]]:
     A buffer that an intrinsic declares over the memory of another has that one's name, too. Its own
     name counts only where no other buffer has it: it may be that of an operand by chance.
     """
-    buffers = {part.buffer for part in walk(body) if isinstance(part, (BufferLoad, BufferStore))}
+    accesses = (*nodes_of(body, BufferLoad), *nodes_of(body, BufferStore))
+    buffers = {access.buffer for access in accesses}
     memory: dict[str, set[Var]] = {}
     for buffer in buffers:
         memory.setdefault(buffer.data.name, set()).add(buffer.data)
@@ -189,10 +190,12 @@ class _Inserting(Rewriter):
                 if fetch is not None and _knows_its_variables(fetch, copy):
                     body = spread(body, copy.replace(body=fetch), work)
                     del inside[name]
-        inner = path_of(loop, parts_of_cases)[1:]
-        self._ahead.append(_Ahead(loop.loop_var, inside, inner))
+        if inside:
+            inner = path_of(loop, parts_of_cases)[1:]
+            self._ahead.append(_Ahead(loop.loop_var, inside, inner))
         body = self(body)
-        self._ahead.pop()
+        if inside:
+            self._ahead.pop()
         return loop.replace(body=body, annotations=kept)
 
     def _fetch(self, stmt: Stmt, var: Var, distances: Mapping[str, int]) -> Stmt | None:

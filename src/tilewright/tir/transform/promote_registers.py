@@ -305,19 +305,19 @@ class _Promotion(StatementRewriter):
         Most outer loops have nothing, and a summary of all that they access takes long.
         """
         bound, allocated = {loop.loop_var}, set[Var]()
-        stores: list[BufferStore] = []
+        stored: dict[Expr, set[Var]] = {}
         innermost = True
         for stmt in statements(loop.body):
             if isinstance(stmt, BufferStore):
-                stores.append(stmt)
+                stored.setdefault(stmt.indices[0], set()).add(stmt.buffer.data)
             elif isinstance(stmt, For):
                 innermost = False
                 bound.add(stmt.loop_var)
             elif isinstance(stmt, Allocate):
                 allocated.add(stmt.buffer_var)
         return innermost or any(
-            store.buffer.data not in allocated and bound.isdisjoint(variables_of(store.indices[0]))
-            for store in stores
+            not memory <= allocated and bound.isdisjoint(variables_of(index))
+            for index, memory in stored.items()
         )
 
     def _elements(self, loop: For) -> list[Candidate]:

@@ -181,7 +181,7 @@ class _Estimate:
 LEAST_WORK: Final = 10_000
 """Cycles of work from which an additional thread pays."""
 
-FINE_WORK: Final = 100_000
+FINE_WORK: Final = 50_000
 """Minimum of cycles of a part, if threads take several: taking one is then cheap beside it."""
 
 

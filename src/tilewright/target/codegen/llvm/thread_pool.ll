@@ -1,8 +1,8 @@
 ; The thread pool: see threads.py, which fills in the names that begin with a dollar sign.
 
 ; What the threads work on, in one cache line: ticket, body, closure, begin, end, iterations of a
-; part, parts, threads, how many parts belong to each thread (0 if none does), the processor of the
-; thread that started the loop.
+; part (0 if all are about as long), parts, threads, how many parts belong to each thread (0 if none
+; does), the processor of the thread that started the loop.
 %tilewright.job = type { i64, ptr, ptr, i64, i64, i64, i32, i32, i32, i32 }
 @tilewright.pool.job = internal global %tilewright.job zeroinitializer, align 64
 @tilewright.pool.pending = internal global i32 0, align 64
@@ -65,6 +65,34 @@ count:
   ret void
 }
 
+; How many iterations are before a part.
+define internal i64 @tilewright.pool.offset(i64 %number) {
+entry:
+  %begin = load i64, ptr getelementptr (%tilewright.job, ptr @tilewright.pool.job, i32 0, i32 3)
+  %end = load i64, ptr getelementptr (%tilewright.job, ptr @tilewright.pool.job, i32 0, i32 4)
+  %size = load i64, ptr getelementptr (%tilewright.job, ptr @tilewright.pool.job, i32 0, i32 5)
+  %extent = sub i64 %end, %begin
+  %is_static = icmp eq i64 %size, 0
+  br i1 %is_static, label %static, label %dynamic
+dynamic:
+  %before = mul i64 %number, %size
+  %limited = call i64 @llvm.umin.i64(i64 %before, i64 %extent)
+  ret i64 %limited
+static:
+  ; number * extent / parts, rounded up, with small products.
+  %count = load i32, ptr getelementptr (%tilewright.job, ptr @tilewright.pool.job, i32 0, i32 6)
+  %parts = zext i32 %count to i64
+  %least = udiv i64 %extent, %parts
+  %left = urem i64 %extent, %parts
+  %lower = mul i64 %number, %least
+  %shares = mul i64 %number, %left
+  %almost = sub i64 %parts, 1
+  %rounded = add i64 %shares, %almost
+  %more = udiv i64 %rounded, %parts
+  %sum = add i64 %lower, %more
+  ret i64 %sum
+}
+
 ; Run one of the parts of the range, unless a part has failed.
 define internal void @tilewright.pool.part(i32 %number) {
 entry:
@@ -75,14 +103,12 @@ work:
   %body = load ptr, ptr getelementptr (%tilewright.job, ptr @tilewright.pool.job, i32 0, i32 1)
   %closure = load ptr, ptr getelementptr (%tilewright.job, ptr @tilewright.pool.job, i32 0, i32 2)
   %begin = load i64, ptr getelementptr (%tilewright.job, ptr @tilewright.pool.job, i32 0, i32 3)
-  %end = load i64, ptr getelementptr (%tilewright.job, ptr @tilewright.pool.job, i32 0, i32 4)
-  %size = load i64, ptr getelementptr (%tilewright.job, ptr @tilewright.pool.job, i32 0, i32 5)
   %this = zext i32 %number to i64
-  %offset = mul i64 %this, %size
+  %next = add i64 %this, 1
+  %offset = call i64 @tilewright.pool.offset(i64 %this)
+  %stop_offset = call i64 @tilewright.pool.offset(i64 %next)
   %from = add i64 %begin, %offset
-  %room = sub i64 %end, %from
-  %length = call i64 @llvm.umin.i64(i64 %size, i64 %room)
-  %to = add i64 %from, %length
+  %to = add i64 %begin, %stop_offset
   %status = call i32 %body(ptr %closure, i64 %from, i64 %to)
   %good = icmp eq i32 %status, 0
   br i1 %good, label %finish, label %failed
@@ -171,29 +197,34 @@ entry:
   %extent = sub i64 %end, %begin
   %wide = zext i32 %threads to i64
   %before_last = sub i64 %extent, 1
-  ; Of a static loop each thread has up to 8 parts, 32 in all, of `fine` iterations or more.
-  %share = udiv i64 %extent, %wide
+  ; As many threads take part in a static loop as end sooner than fewer would. Each has the same
+  ; number of parts: up to 16, 32 in all, of about `fine` iterations or more.
+  %quotient = udiv i64 %before_last, %wide
+  %longest = add i64 %quotient, 1
+  %helpers = udiv i64 %before_last, %longest
+  %busy = add i64 %helpers, 1
+  %share = udiv i64 %extent, %busy
   %pieces = udiv i64 %share, %fine
-  %room = udiv i64 32, %wide
-  %most = call i64 @llvm.umin.i64(i64 %room, i64 8)
+  %room = udiv i64 32, %busy
+  %most = call i64 @llvm.umin.i64(i64 %room, i64 16)
   %several = call i64 @llvm.umin.i64(i64 %pieces, i64 %most)
   %each = call i64 @llvm.umax.i64(i64 %several, i64 1)
-  %wished = mul i64 %wide, %each
-  %whole = udiv i64 %before_last, %wished
-  %equal = add i64 %whole, 1
+  %equal = mul i64 %busy, %each
   %countable = lshr i64 %extent, 30
   %small = call i64 @llvm.umax.i64(i64 %least, i64 %countable)
-  %size = select i1 %dynamic, i64 %small, i64 %equal
-  %others = udiv i64 %before_last, %size
-  %all = add i64 %others, 1
+  %full = udiv i64 %before_last, %small
+  %sized = add i64 %full, 1
+  %all = select i1 %dynamic, i64 %sized, i64 %equal
+  %others = sub i64 %all, 1
+  %size = select i1 %dynamic, i64 %small, i64 0
   %parts = trunc i64 %all to i32
-  %used = call i32 @llvm.umin.i32(i32 %threads, i32 %parts)
+  %enough = call i32 @llvm.umin.i32(i32 %threads, i32 %parts)
+  %sharing = trunc i64 %busy to i32
+  %used = select i1 %dynamic, i32 %enough, i32 %sharing
   %few = icmp ule i64 %all, 32
   %static = xor i1 %dynamic, true
   %is_apart = and i1 %few, %static
-  %quotient = udiv i64 %others, %wide
-  %owned = add i64 %quotient, 1
-  %home = trunc i64 %owned to i32
+  %home = trunc i64 %each to i32
   %apart = select i1 %is_apart, i32 %home, i32 0
   store ptr %body, ptr getelementptr (%tilewright.job, ptr @tilewright.pool.job, i32 0, i32 1)
   store ptr %closure, ptr getelementptr (%tilewright.job, ptr @tilewright.pool.job, i32 0, i32 2)
