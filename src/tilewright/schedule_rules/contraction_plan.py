@@ -155,6 +155,8 @@ class Plan:
     def enough_uses(self) -> int:
         """For how many rows, so that packing what exceeds the cache pays."""
         are_bytes = self.dot is not None and self.found.moving[0].buffer.dtype.itemsize == 1
+        if self.has_groups():
+            return FEW_BYTE_USES if are_bytes else LEAST_REUSE
         return FEW_BYTE_USES if are_bytes else ENOUGH_REUSE
 
     def has_groups(self) -> bool:

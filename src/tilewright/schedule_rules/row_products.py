@@ -7,14 +7,14 @@ from functools import cached_property
 from typing import Final
 
 from tilewright.ir.expr import Var
-from tilewright.schedule_rules.contraction_cycles import NEAR_BYTES
+from tilewright.schedule_rules.contraction_cycles import SHARED_BYTES
 from tilewright.schedule_rules.contraction_plan import IN_MEMORY
 from tilewright.schedule_rules.decisions import powers_of_two
 from tilewright.schedule_rules.dot_products import DotProduct, find_dot_products
 from tilewright.schedule_rules.near_panels import UNITS
 from tilewright.schedule_rules.operands import Contraction
 from tilewright.schedule_rules.reduce_along_rows import FAR_ROWS
-from tilewright.schedule_rules.tiles import LOAD, LOADS, MOST_ROWS, STREAM, Tile, fits_registers
+from tilewright.schedule_rules.tiles import LOAD, LOADS, MOST_ROWS, Tile, fits_registers
 from tilewright.tir.transform.machine import ADD_LATENCY, LINE_BYTES, Machine
 
 ADDING_LANES: Final = 3.1
@@ -25,6 +25,9 @@ ASKED_BYTES: Final = 9.0
 
 COPYING: Final = 2.0
 """Cycles in which a vector of an operand is copied."""
+
+STREAM: Final = 1.0
+"""Cycles in which a vector arrives from the cache of a core, where it is next to the one before."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +125,7 @@ class RowProducts:
         size = accesses.size(operand)
         if size > IN_MEMORY * self.machine.shared_cache:
             return total + size / ASKED_BYTES
-        return max(total, size / NEAR_BYTES) if size > self.machine.own_cache // 2 else total
+        return max(total, size / SHARED_BYTES) if size > self.machine.own_cache // 2 else total
 
     def _multiplying(self, tile: Tile) -> float:
         """Cycles in which all lanes are computed."""
