@@ -180,7 +180,7 @@ class _Splitting(StatementRewriter):
             return []
         groups: list[list[Guard]] = []
         for guard in guards_in(nest):
-            if id(guard.part) in self._left or not self._changes(guard.always):
+            if self._is_left(guard) or not self._changes(guard.always):
                 continue
             group = _same(guard.always, groups)
             if group is not None:
@@ -193,6 +193,16 @@ class _Splitting(StatementRewriter):
             if not any(guard.belongs_deeper() for guard in group):
                 return group
         return []
+
+    def _is_left(self, guard: Guard) -> bool:
+        """Whether a guard stays in tiles that are not full: one that does not hold there, or one of
+        the lanes of vectors along the same loops, which end where these do."""
+        if not self._left:
+            return False
+        if id(guard.part) in self._left:
+            return True
+        failing = {var for part in self._left.values() for var in variables_of(part)}
+        return guard.becomes_mask() and failing >= set(variables_of(guard.always))
 
     def _changes(self, condition: Expr) -> bool:
         """Whether it is not the same in all steps of the reduction around, if there is one."""
