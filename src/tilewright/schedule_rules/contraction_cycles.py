@@ -25,7 +25,7 @@ PACKING: Final = 2.0
 """Cycles in which an element is copied into a panel."""
 
 SQUARES: Final = 0.09
-"""Cycles in which a byte of a group is copied, as part of squares that are transposed."""
+"""Cycles in which a byte is copied, as part of squares that are transposed."""
 
 SUMMING: Final = 0.035
 """Cycles in which a byte of an operand with rows is added, where products need the sums of rows."""
@@ -74,13 +74,20 @@ def cycles(plan: Plan, constants: frozenset[Var]) -> float:
 
 def _packing(plan: Plan) -> float:
     """Cycles in which an element of the operand with columns, or a group of them, is copied."""
+    (operand,) = plan.found.moving
+    itemsize = operand.buffer.dtype.itemsize
     if plan.dot is None:
-        return PACKING
+        accesses = plan.found.accesses
+        steps = [accesses.extent(v) for v in accesses.reduction if operand.stride(v) == 1]
+        has_squares = (
+            not plan.found.is_contiguous(plan.columns) and max(steps, default=0) >= plan.lanes
+        )
+        return SQUARES * itemsize if has_squares else PACKING
     if plan.in_tiles:
         return PACKING_LINES * (plan.dot.size // plan.dot.neighbors)
-    size, dtype = plan.dot.size, plan.found.moving[0].buffer.dtype
-    side = square_side(plan.depth * size, plan.lanes, dtype)
-    return SQUARES * size * dtype.itemsize if plan.has_groups() and side else PACKING
+    size = plan.dot.size
+    side = square_side(plan.depth * size, plan.lanes, operand.buffer.dtype)
+    return SQUARES * size * itemsize if plan.has_groups() and side else PACKING
 
 
 def _cycles_in_tiles(plan: Plan, steps: int, products: int, constants: frozenset[Var]) -> float:

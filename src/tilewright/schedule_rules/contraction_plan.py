@@ -142,6 +142,13 @@ class Plan:
         return self.transposed or several or (self.multiplies_matrices and not self.in_tiles)
 
     @property
+    def fills_lanes(self) -> bool:
+        """Whether the rows of a transposed product are filled up to whole vectors with zeros, which
+        their copy has. Parts of vectors would go to memory, and whole ones come from there."""
+        is_static = None not in self.found.accesses.extents.values()
+        return self.transposed and self.dot is None and is_static and len(self.columns) == 1
+
+    @property
     def in_tiles(self) -> bool:
         """Whether results are in tile registers, and go to memory block by block."""
         return self.dot is not None and self.dot.kind.in_tiles
