@@ -49,6 +49,10 @@ CLEARLY: Final = 0.95
 """Estimated time of other instructions, as a part of that of products of tiles, below which these
 are not used."""
 
+LOADED: Final = 0.85
+"""The same of vectors along the sum, where instructions are ordinary multiply-adds: tiles of few
+vectors are limited by loads, for which estimates are high where a machine has two in a cycle."""
+
 READY: Final = 0.9
 """How much less time another way must take than one whose panels are constants."""
 
@@ -76,7 +80,7 @@ def tile_products(
 
     Where few rows use columns from far away, nothing is packed, and all rows use a block of a panel
     before the next panel: it stays in the first cache meanwhile. Where few rows are multiplied by
-    rows, and there are instructions for it, vectors run along the sum; see `multiply_along_rows`.
+    rows, vectors run along the sum; see `multiply_along_rows`.
 
     The structures differ in which iterators are columns (one, several merged ones such as the
     pixels of an image, or the rows of the result), and in which operands are packed. Left to the
@@ -91,7 +95,9 @@ def tile_products(
     if found is None:
         single = find_single_row(nest.accesses)
         along = single and find_row_products(single, machine, nest.outer, constants)
-        return [] if along is None else [partial(multiply_along_rows, along, epilogue)]
+        if along is None or along.dot.is_multiply_add:  # as a reduction is as fast as memory
+            return []
+        return [partial(multiply_along_rows, along, epilogue)]
     found = replace(found, few_rows=few_rows(sch), narrow=narrow_memory(sch))
     ways = plans(found, machine, nest.outer, constants)
     if most < math.inf and ways:
@@ -103,7 +109,8 @@ def tile_products(
     if along is not None:
         structure, time = partial(multiply_along_rows, along, epilogue), along.cycles()
         other = cycles(ways[0], constants) if ways else math.inf
-        if time < (CLEARLY if ways and ways[0].in_tiles else 1.0) * other:
+        is_clear = CLEARLY if ways and ways[0].in_tiles else 1.0
+        if time < (LOADED if along.dot.is_multiply_add else is_clear) * other:
             return [structure, *tiled]
         tiled += [structure] if time <= most * other else []
     inner = nest.innermost()

@@ -8,11 +8,14 @@ from tilewright.ir.expr import Var
 from tilewright.schedule_rules.accesses import StridedAccess
 from tilewright.schedule_rules.contraction_plan import FAR_BYTES, IN_MEMORY, Plan
 from tilewright.schedule_rules.dot_products import Kind, block_step_cycles, far_rows
-from tilewright.schedule_rules.tiles import STREAM, arrival, fills_squares, tile_cost
+from tilewright.schedule_rules.tiles import STREAM, arrival, square_side, tile_cost
 from tilewright.tir.tile_registers import Block
 
 NEAR_BYTES: Final = 6.0
 """Bytes of an operand that arrive from memory in a cycle, one after the other."""
+
+SHARED_BYTES: Final = 12.0
+"""Bytes of an operand that arrive in a cycle from the cache that cores share."""
 
 HIDDEN_BYTES: Final = 16.0
 """Bytes that arrive from memory while other work waits for a cycle, though all of them were asked
@@ -21,8 +24,11 @@ for ahead."""
 PACKING: Final = 2.0
 """Cycles in which an element is copied into a panel."""
 
-SQUARES: Final = 0.3
-"""Cycles in which an element of a group is copied, as part of squares that are transposed."""
+SQUARES: Final = 0.09
+"""Cycles in which a byte is copied, as part of squares that are transposed."""
+
+SUMMING: Final = 0.035
+"""Cycles in which a byte of an operand with rows is added, where products need the sums of rows."""
 
 PACKING_LINES: Final = 1.0
 """Cycles in which a column of a group of steps is copied into a panel, as part of whole lines."""
@@ -61,18 +67,27 @@ def cycles(plan: Plan, constants: frozenset[Var]) -> float:
         total += _packing(plan) * panels * plan.depth * plan.width_of_all
     if plan.stages_results:
         total += STAGING * accesses.count(accesses.spatial)
+    if plan.dot is not None and plan.dot.kind.shifts:
+        total += SUMMING * found.fixed[0].elements(1)
     return total
 
 
 def _packing(plan: Plan) -> float:
     """Cycles in which an element of the operand with columns, or a group of them, is copied."""
+    (operand,) = plan.found.moving
+    itemsize = operand.buffer.dtype.itemsize
     if plan.dot is None:
-        return PACKING
+        accesses = plan.found.accesses
+        steps = [accesses.extent(v) for v in accesses.reduction if operand.stride(v) == 1]
+        has_squares = (
+            not plan.found.is_contiguous(plan.columns) and max(steps, default=0) >= plan.lanes
+        )
+        return SQUARES * itemsize if has_squares else PACKING
     if plan.in_tiles:
         return PACKING_LINES * (plan.dot.size // plan.dot.neighbors)
-    size, dtype = plan.dot.size, plan.found.moving[0].buffer.dtype
-    squares = fills_squares(plan.depth * size, plan.width_of_all, size, plan.lanes, dtype)
-    return SQUARES * size if plan.has_groups() and squares else PACKING
+    size = plan.dot.size
+    side = square_side(plan.depth * size, plan.lanes, operand.buffer.dtype)
+    return SQUARES * size * itemsize if plan.has_groups() and side else PACKING
 
 
 def _cycles_in_tiles(plan: Plan, steps: int, products: int, constants: frozenset[Var]) -> float:
@@ -113,12 +128,17 @@ def _waiting(plan: Plan, total: float) -> float:
             is_in_memory = size > IN_MEMORY * plan.machine.shared_cache
             # Dot products are so fast that even what was asked for ahead counts.
             least = size / HIDDEN_BYTES if is_in_memory and plan.dot is not None else 0.0
-            waiting += max(least, size / _bytes_per_cycle(plan, load) - part * total)
+            speed = _bytes_per_cycle(plan, load, NEAR_BYTES if is_in_memory else SHARED_BYTES)
+            waiting += max(least, size / speed - part * total)
     return waiting
 
 
-def _bytes_per_cycle(plan: Plan, load: StridedAccess) -> float:
-    """How fast an operand comes from memory."""
+def _bytes_per_cycle(plan: Plan, load: StridedAccess, near: float) -> float:
+    """How fast an operand comes that no cache of a core holds.
+
+    Args:
+        near: how fast lines come one after the other.
+    """
     if plan.packed and any(load is item for item in plan.found.moving):
-        return NEAR_BYTES
-    return FAR_BYTES if plan.is_far(load) else NEAR_BYTES
+        return near
+    return FAR_BYTES if plan.is_far(load) else near

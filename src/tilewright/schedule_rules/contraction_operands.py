@@ -82,8 +82,9 @@ class Operands(TiledContraction):
         index_map = IndexMap.from_func(layout, len(iterators))
         name = current_access(sch, self.block, plan.found, operand).buffer.name
         copy = sch.reindex_cache_read(self.block, name, "global", index_map)
-        if dot is not None:
+        if dot is not None or plan.fills_lanes:
             inline_padding(sch, copy, operand)
+        if dot is not None:
             if str(block_of(sch, copy).writes[0].buffer.dtype) != dot.dtypes[1]:
                 sch.unsafe_set_dtype(copy, 0, dot.dtypes[1])
         elif operand in plan.converted:

@@ -142,6 +142,13 @@ class Plan:
         return self.transposed or several or (self.multiplies_matrices and not self.in_tiles)
 
     @property
+    def fills_lanes(self) -> bool:
+        """Whether the rows of a transposed product are filled up to whole vectors with zeros, which
+        their copy has. Parts of vectors would go to memory, and whole ones come from there."""
+        is_static = None not in self.found.accesses.extents.values()
+        return self.transposed and self.dot is None and is_static and len(self.columns) == 1
+
+    @property
     def in_tiles(self) -> bool:
         """Whether results are in tile registers, and go to memory block by block."""
         return self.dot is not None and self.dot.kind.in_tiles
@@ -155,6 +162,8 @@ class Plan:
     def enough_uses(self) -> int:
         """For how many rows, so that packing what exceeds the cache pays."""
         are_bytes = self.dot is not None and self.found.moving[0].buffer.dtype.itemsize == 1
+        if self.has_groups():
+            return FEW_BYTE_USES if are_bytes else LEAST_REUSE
         return FEW_BYTE_USES if are_bytes else ENOUGH_REUSE
 
     def has_groups(self) -> bool:

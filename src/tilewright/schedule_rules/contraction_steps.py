@@ -14,7 +14,7 @@ from tilewright.schedule_rules.contraction_prefetches import Prefetches
 from tilewright.schedule_rules.contraction_results import Results
 from tilewright.schedule_rules.converted_operands import convert_copy
 from tilewright.schedule_rules.decisions import choose, without
-from tilewright.schedule_rules.dot_product_steps import prepare_operands
+from tilewright.schedule_rules.dot_product_steps import pad, prepare_operands
 from tilewright.schedule_rules.nest import Nest, extent_of, parallelize
 from tilewright.schedule_rules.tiled_contraction import TiledContraction
 from tilewright.schedule_rules.tiles import RegisterTile, choose_tile
@@ -61,6 +61,8 @@ class _Steps(TiledContraction):
         operands, prefetches, results = Operands(*parts), Prefetches(*parts), Results(*parts)
         if plan.dot is not None:
             epilogue = prepare_operands(sch, self.block, plan, epilogue)
+        elif plan.fills_lanes:
+            epilogue = pad(sch, self.block, {plan.columns[-1]: plan.lanes}, epilogue)
         if plan.stages_results:
             epilogue = results.stage(epilogue)
         if plan.in_tiles:
@@ -68,7 +70,8 @@ class _Steps(TiledContraction):
         if plan.packs_rows:
             operands.pack_rows()
         left = operands.convert_unpacked()
-        loops = self.nest.loops if plan.dot is None else self.nest.again(sch).loops
+        is_padded = plan.dot is not None or plan.fills_lanes
+        loops = self.nest.again(sch).loops if is_padded else self.nest.loops
         group: list[LoopRV] = []
         if plan.dot is not None:
             sizes = [plan.dot.size // plan.dot.neighbors, plan.dot.neighbors]

@@ -143,6 +143,11 @@ class DotProduct:
         """How many of them are side by side in panels."""
         return self.kind.neighbors or self.kind.size
 
+    @property
+    def is_multiply_add(self) -> bool:
+        """Whether it multiplies and adds single elements, for which there is no intrinsic."""
+        return self.kind.size == 1
+
     def intrinsic(self, lanes: int) -> str:
         """The name of the tensor intrinsic for `lanes` sums."""
         dtypes = self._short_dtypes()
@@ -206,6 +211,18 @@ def find_dot_products(found: Contraction, machine: Machine) -> list[DotProduct]:
     return ways
 
 
+def find_multiply_adds(found: Contraction) -> list[DotProduct]:
+    """The contraction as products of single elements in the dtype of the sums, if it is that."""
+    if len(found.moving) != 1 or len(found.fixed) != 1 or not _is_sum_of_products(found):
+        return []
+    dtype = str(found.accesses.stores[0].buffer.dtype)
+    if any(str(load.buffer.dtype) != dtype for load in found.accesses.loads):
+        return []
+    kind = Kind(1, None, dtype)
+    steps = [var for var in found.accesses.reduction if found.accesses.extents[var] != 1]
+    return [DotProduct(kind, step, (dtype, dtype)) for step in steps]
+
+
 def kinds(dtypes: tuple[str, str], machine: Machine, is_narrow: bool = False) -> list[Kind]:
     """The instructions for operands of two dtypes, the fastest first.
 
@@ -261,9 +278,8 @@ def _is_sum_of_products(found: Contraction) -> bool:
 
 
 def _is_converted(factor: Expr, dtype: DType) -> bool:
-    return (
-        isinstance(factor, Cast) and factor.dtype is dtype and isinstance(factor.value, BufferLoad)
-    )
+    element = factor.value if isinstance(factor, Cast) else factor
+    return factor.dtype is dtype and isinstance(element, BufferLoad)
 
 
 def grouped_axis(access: StridedAccess, step: Var) -> int | None:

@@ -1,10 +1,10 @@
 """Products of rows with rows, whose vectors run along the sum: nothing has to be packed for them.
 
-In ``x @ w.T`` the steps of a sum are side by side in both operands. Instructions for dot products
-multiply a vector of one by a vector of the other then, as they are in memory, and add the products
-to the lanes of a vector for each result; the lanes are added at the end, those of several results
-together, in squares that are transposed in registers. Where a few rows use a large matrix, that
-takes as long as reading it.
+In ``x @ w.T`` the steps of a sum are side by side in both operands. A vector of one is multiplied
+by a vector of the other then, as they are in memory, and the products are added to the lanes of a
+vector for each result, by multiply-adds or instructions for dot products; the lanes are added at
+the end, those of several results together, in squares that are transposed in registers. Where a few
+rows use a large matrix, that takes as long as reading it.
 """
 
 from __future__ import annotations
@@ -80,15 +80,17 @@ class _Steps:
         epilogue = pad(sch, self.block, plan.multiples, epilogue)
         copy = self._copy_rows()
         loops = self.nest.again(sch).loops
-        step, lane, part = sch.split(loops[plan.dot.step], [None, plan.lanes, plan.dot.size])
-        sch.reorder(loops[found.row], loops[found.column], step, lane, part)
+        sizes = [plan.lanes] if plan.dot.is_multiply_add else [plan.lanes, plan.dot.size]
+        step, lane, *part = sch.split(loops[plan.dot.step], [None, *sizes])
+        sch.reorder(loops[found.row], loops[found.column], step, lane, *part)
         lanes = sch.rfactor(lane, len(found.accesses.stores[0].indices))
-        *around, row, column, step, lane, part = sch.get_loops(lanes)
+        *around, row, column, step, lane = sch.get_loops(lanes)[: -1 if part else None]
+        part = sch.get_loops(lanes)[-1:] if part else []
         tiles = plan.tiles_at_once(plan.tile.rows)
         rows, tile_row, row = sch.split(row, [None, tiles, plan.tile.rows])
         widths = [plan.lanes // plan.tile.vectors, plan.tile.vectors]
         square, tile_column, column = sch.split(column, [None, *widths])
-        sch.reorder(*around, square, rows, tile_column, tile_row, step, row, column, lane, part)
+        sch.reorder(*around, square, rows, tile_column, tile_row, step, row, column, lane, *part)
         if around:
             sch.compute_at(copy, around[-1])
         self._vectorize_rows(copy, loops_around(sch, copy, around[-1] if around else None))
@@ -103,7 +105,10 @@ class _Steps:
         copy_in_registers(sch, lanes, found, found.moving[0], step, plan.group)
         init = sch.decompose_reduction(lanes, step)
         sch.vectorize(sch.get_loops(init)[-1])
-        sch.tensorize(lane, plan.dot.lane_intrinsic(plan.lanes))
+        if plan.dot.is_multiply_add:
+            sch.vectorize(lane)
+        else:
+            sch.tensorize(lane, plan.dot.lane_intrinsic(plan.lanes))
         self._add_lanes(rows)
         self._schedule_consumers(epilogue, rows)
         parallelize(sch, [*around, square, rows], plan.machine)

@@ -7,14 +7,17 @@ from functools import cached_property
 from typing import Final
 
 from tilewright.ir.expr import Var
-from tilewright.schedule_rules.contraction_cycles import NEAR_BYTES
 from tilewright.schedule_rules.contraction_plan import IN_MEMORY
 from tilewright.schedule_rules.decisions import powers_of_two
-from tilewright.schedule_rules.dot_products import DotProduct, find_dot_products
+from tilewright.schedule_rules.dot_products import (
+    DotProduct,
+    find_dot_products,
+    find_multiply_adds,
+)
 from tilewright.schedule_rules.near_panels import UNITS
 from tilewright.schedule_rules.operands import Contraction
 from tilewright.schedule_rules.reduce_along_rows import FAR_ROWS
-from tilewright.schedule_rules.tiles import LOAD, LOADS, MOST_ROWS, STREAM, Tile, fits_registers
+from tilewright.schedule_rules.tiles import LOAD, LOADS, MOST_ROWS, Tile, fits_registers
 from tilewright.tir.transform.machine import ADD_LATENCY, LINE_BYTES, Machine
 
 ADDING_LANES: Final = 3.1
@@ -25,6 +28,18 @@ ASKED_BYTES: Final = 9.0
 
 COPYING: Final = 2.0
 """Cycles in which a vector of an operand is copied."""
+
+STREAM: Final = 1.0
+"""Cycles in which a vector arrives from the cache of a core, where it is next to the one before."""
+
+AGAIN: Final = 1.35
+"""The same of several rows that are read again and again."""
+
+SHARED_BYTES: Final = 20.0
+"""Bytes that arrive from the shared cache in a cycle where all are asked for ahead."""
+
+WAITING: Final = 0.4
+"""The part of the time in which columns arrive from the shared cache that nothing hides."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +137,10 @@ class RowProducts:
         size = accesses.size(operand)
         if size > IN_MEMORY * self.machine.shared_cache:
             return total + size / ASKED_BYTES
-        return max(total, size / NEAR_BYTES) if size > self.machine.own_cache // 2 else total
+        if not self.asks_ahead():
+            return total
+        arriving = size / SHARED_BYTES
+        return max(arriving, total + WAITING * arriving)
 
     def _multiplying(self, tile: Tile) -> float:
         """Cycles in which all lanes are computed."""
@@ -144,7 +162,7 @@ class RowProducts:
 
     def _arrival(self, rows: int) -> float:
         """Cycles in which a vector arrives of some rows that are read again and again."""
-        return 1 / LOADS if rows * self.row_bytes <= self.machine.first_cache // 2 else STREAM
+        return 1 / LOADS if rows * self.row_bytes <= self.machine.first_cache // 2 else AGAIN
 
     def _has_whole_lines(self) -> bool:
         (operand,) = self.found.moving
@@ -156,7 +174,7 @@ def find_row_products(
     found: Contraction, machine: Machine, outer: int, constants: frozenset[Var]
 ) -> RowProducts | None:
     """The best way to multiply rows with rows, if the steps of the sum are side by side in both
-    operands, and the machine has an instruction for them.
+    operands.
 
     Args:
         outer: how many of the loops around the block are fixed already.
@@ -169,7 +187,7 @@ def find_row_products(
     if any(load.buffer.data in constants for load in loads):
         return None
     steps = [var for var in accesses.reduction if accesses.extents[var] != 1]
-    for dot in find_dot_products(found, machine):
+    for dot in (*find_dot_products(found, machine), *find_multiply_adds(found)):
         is_one_row = dot.kind.rows == 1 and not dot.kind.in_tiles
         is_stored = all(dot.kind.dtype in (None, str(load.buffer.dtype)) for load in loads)
         are_rows = steps == [dot.step] and all(load.stride(dot.step) == 1 for load in loads)

@@ -11,7 +11,6 @@ from tilewright.ir.dtype import DType
 from tilewright.ir.rewrite import count_nodes
 from tilewright.schedule_rules.accesses import accesses_of
 from tilewright.schedule_rules.decisions import at_least, at_most, choose
-from tilewright.schedule_rules.inline import is_conditional
 from tilewright.schedule_rules.nest import (
     block_of,
     extent_of,
@@ -63,9 +62,6 @@ what 12 do."""
 
 ENOUGH_COST: Final = 1.4
 """Maximum estimated time of a tile, as a multiple of that of the best one."""
-
-PAIR: Final = 2
-"""Steps of a group in vectors of which parts may be missing in a square."""
 
 MOST_TILE_NODES: Final = 2048
 """Maximum number of nodes of what is written one after the other for the results of a tile."""
@@ -332,22 +328,17 @@ def copy_squares(
     return True
 
 
-def fills_squares(
-    steps: int | None, columns: int | None, size: int, lanes: int, dtype: DType
-) -> bool:
-    """Whether groups of neighbours are copied in squares that are transposed in registers.
+def square_side(steps: int | None, lanes: int, dtype: DType) -> int:
+    """How many neighbours the squares have in which groups are copied that are transposed in
+    registers; 0 for none.
 
     Args:
         steps: how many steps of the sum there are altogether.
-        columns: how many columns.
-        size: number of steps of a group.
-        lanes: the side of a square.
+        lanes: how many columns a square has.
         dtype: of the operand.
     """
-    if steps is None or steps % lanes or lanes * dtype.bits < LEAST_BITS:
-        return False
-    # Vectors of parts of squares take many instructions for each byte.
-    return size == PAIR or (columns is not None and columns % lanes == 0)
+    side = max(lanes, LEAST_BITS // dtype.bits)
+    return side if steps is not None and steps >= side else 0
 
 
 def copy_groups(
@@ -380,18 +371,17 @@ def copy_groups(
         return
     others = [loop for var, loop in loops.items() if var is not along and var is not step]
     vectors, lane = sch.split(loops[along], [None, tile.lanes])
-    panel, vector = sch.split(vectors, [None, tile.vectors])
     group, part = sch.split(loops[step], [None, size])
-    # Where columns are filled up with zeros, the copy has more of them than there are.
-    columns = None if is_conditional(accesses.block.body) else accesses.extents[along]
-    extents = accesses.extents[step], columns
-    if load.stride(step) == 1 and fills_squares(*extents, size, tile.lanes, load.buffer.dtype):
-        square, group = sch.split(group, [None, tile.lanes // size])
-        sch.reorder(panel, *others, square, vector, group, part, lane)
+    side = square_side(accesses.extents[step], tile.lanes, load.buffer.dtype)
+    if load.stride(step) == 1 and side:
+        square, group = sch.split(group, [None, side // size])
+        sch.reorder(*others, vectors, square, group, part, lane)
         for loop in (group, part):
             sch.unroll(loop)
         sch.vectorize(lane)
-    elif load.stride(step) == 1:
+        return
+    panel, vector = sch.split(vectors, [None, tile.vectors])
+    if load.stride(step) == 1:
         sch.reorder(panel, *others, group, vector, lane, part)
         sch.vectorize(part)
     else:

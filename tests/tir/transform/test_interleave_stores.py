@@ -8,10 +8,12 @@ from tests.target.llvm.programs import function, native
 from tests.tir.transform.programs import int_var, of_kind
 
 import tilewright as tvm
-from tilewright.ir import Ramp, Shuffle, const, walk
+from tilewright.ir import Broadcast, Cast, DType, Ramp, Select, Shuffle, const, walk
 from tilewright.target import Target
 from tilewright.tir import BufferStore, For, ForKind, LetStmt, decl_buffer, seq
 from tilewright.tir.interpreter import interpret
+from tilewright.tir.op import bitwise_xor, reinterpret
+from tilewright.tir.transform.building.parts_of_vectors import parts_of
 from tilewright.tir.transform.interleave_stores import interleave_stores
 
 NOALIAS = {"tir.noalias": const(True)}
@@ -150,3 +152,55 @@ def test_bytes_are_interleaved_by_few_instructions():
     target = Target("llvm -mtriple=x86_64-linux-gnu -mcpu=cascadelake")
     code = tvm.build(func, target=target).get_source("asm")
     assert len(re.findall(r"\t(?:vpunpck|vperm|vinsert|vpmovzx|vpshuf)", code)) <= 10
+
+
+def parts_of_a_vector(value):
+    """Four stores in turns of what `value` makes of the parts of one vector, and of their place."""
+    source, target = decl_buffer((32,), "int8", "A"), decl_buffer((32,), "int8", "C")
+    whole = source.vload((lane_ramp(0, 1, 32),))
+    stores = [strided(target, value(x, n), n, 4) for n, x in enumerate(parts_of(whole, 4))]
+    return function([source, target], seq(*stores), **NOALIAS)
+
+
+SAME_FOR_ALL_PARTS = {
+    "as it is": lambda x, n: x,
+    "a constant": lambda x, n: x * Broadcast(const(3, "int8"), 8),
+    "an operator": lambda x, n: bitwise_xor(x, Broadcast(const(-128, "int8"), 8)),
+    "other bits": lambda x, n: reinterpret("int8x8", Cast(DType("int8x8"), x) + x),
+    "leading lanes": lambda x, n: Select(
+        lane_ramp(2, 1, 8) < Broadcast(const(7), 8), x, Broadcast(const(5, "int8"), 8)
+    ),
+}
+
+OTHERS = {
+    "constants of their own": lambda x, n: x * Broadcast(const(3 + n, "int8"), 8),
+    "masks of their own": lambda x, n: Select(
+        lane_ramp(n, 1, 8) < Broadcast(const(7), 8), x, Broadcast(const(5, "int8"), 8)
+    ),
+    "other lanes": lambda x, n: Select(
+        Broadcast(const(7), 8) < lane_ramp(2, 1, 8), x, Broadcast(const(5, "int8"), 8)
+    ),
+    "ramps": lambda x, n: x + Ramp(const(1, "int8"), const(2, "int8"), 8),
+    "another operator": lambda x, n: x + x if n == 3 else x * x,
+}
+
+
+@pytest.mark.parametrize("value", [*SAME_FOR_ALL_PARTS.values()], ids=[*SAME_FOR_ALL_PARTS])
+def test_parts_of_one_vector_are_not_interleaved(value):
+    func = parts_of_a_vector(value)
+    changed = interleave_stores(func)
+    (store,) = of_kind(changed.body, BufferStore)
+    assert store.value.dtype.lanes == 32
+    assert not [node for node in walk(changed.body) if isinstance(node, Shuffle)]
+    source = np.random.default_rng(0).integers(-128, 128, 32).astype("int8")
+    same_result(func, changed, source, np.zeros_like(source))
+
+
+@pytest.mark.parametrize("value", [*OTHERS.values()], ids=[*OTHERS])
+def test_what_differs_from_part_to_part_is_interleaved(value):
+    func = parts_of_a_vector(value)
+    changed = interleave_stores(func)
+    assert set(strides_of(changed)) == {1}
+    assert [node for node in walk(changed.body) if isinstance(node, Shuffle)]
+    source = np.random.default_rng(0).integers(-128, 128, 32).astype("int8")
+    same_result(func, changed, source, np.zeros_like(source))

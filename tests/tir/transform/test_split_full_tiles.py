@@ -16,6 +16,7 @@ from tilewright.tir import (
     IfThenElse,
     SeqStmt,
     decl_buffer,
+    seq,
 )
 from tilewright.tir.op import if_then_else
 from tilewright.tir.substitute import variables_of
@@ -316,3 +317,26 @@ def test_tiles_of_a_part_of_the_reduction_are_asked_in_each_part():
 def test_a_tile_that_is_never_full_is_not_asked_for_in_each_step():
     body = split(matmul(12, 13, 64, (6, 32, 64), TILE, LANES))
     assert not [node for node in of_kind(body, IfThenElse) if node.else_case is not None]
+
+
+def test_the_sum_of_a_tile_without_some_of_its_vectors_is_cut_in_two_as_well():
+    """Such a tile ends with the vector that lacks lanes: it is not asked whether there is one."""
+    panel, step, part, vector, lane = map(int_var, ("panel", "step", "part", "vector", "lane"))
+    A, B, X = (decl_buffer((n,), name=name) for n, name in ((272, "A"), (257, "B"), (4, "X")))
+    C, column, place = (
+        decl_buffer((257,), name="C"),
+        panel * 48 + vector * 16 + lane,
+        step * 4 + part,
+    )
+    kinds = {"vector": ForKind.UNROLLED, "lane": ForKind.VECTORIZED, "part": ForKind.VECTORIZED}
+    filled = BufferStore(X, if_then_else(place < 257, B[place], 0.0), (part,))
+    added = BufferStore(A, A[column] + X[0], (column,))
+    whole = IfThenElse(panel * 3 + vector < 17, added)
+    steps = seq(
+        loop_nest([(part, 4)], filled, kinds), loop_nest([(vector, 3), (lane, 16)], whole, kinds)
+    )
+    stored = IfThenElse(column < 257, BufferStore(C, A[column], (column,)))
+    body = seq(loop_nest([(step, 65)], steps), loop_nest([(vector, 3), (lane, 16)], stored, kinds))
+    split_body = split(function((A, B, C, X), loop_nest([(panel, 6)], body)))
+    loops = [int(loop.extent) for loop in of_kind(split_body, For) if loop.loop_var.name == "step"]
+    assert set(loops) == {64}

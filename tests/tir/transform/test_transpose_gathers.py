@@ -8,8 +8,9 @@ import tilewright as tvm
 from tilewright.ir.expr import IntImm, Ramp
 from tilewright.ir.rewrite import Rewriter
 from tilewright.script import tir as T
-from tilewright.tir import BufferLoad, ForKind
+from tilewright.tir import BufferLoad, BufferStore, ForKind
 from tilewright.tir.interpreter import interpret
+from tilewright.tir.transform.interleave_stores import interleave_stores
 from tilewright.tir.transform.transpose_gathers import transpose_gathers
 from tilewright.tir.transform.unroll import unroll
 
@@ -84,6 +85,61 @@ def test_rows_that_no_lane_loads_are_zeros(rows):
     assert not gathers(after)
     assert len([x for x in of_kind(after.body, BufferLoad) if x.buffer.name == "A"]) == rows
     assert_same(before, after, size, 64)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 5, 8, 9])
+def test_how_many_lanes_are_loaded_may_be_known_only_when_it_runs(rows):
+    size = max(rows - 1, 0) * 20 + 8
+
+    @T.prim_func
+    def before(A: T.Buffer((size,)), B: T.Buffer((64,)), n: T.int32):
+        T.func_attr({"tir.noalias": True})
+        for c in T.unroll(8):
+            B[T.Ramp(c * 8, 1, 8)] = A.vload(
+                [T.Ramp(c, 20, 8)], predicate=T.Ramp(2, 1, 8) < T.Broadcast(n, 8)
+            )
+
+    after = transpose_gathers(unroll(before))
+    assert not gathers(after)
+    a = np.random.default_rng(0).random(size).astype("float32")
+    left, right, native = (np.full(64, -1, "float32") for _ in range(3))
+    interpret(before, a, left, rows + 2)
+    interpret(after, a, right, rows + 2)
+    tvm.build(before, target="llvm")(a, native, rows + 2)
+    np.testing.assert_array_equal(right, left)
+    np.testing.assert_array_equal(native, left)
+
+
+@pytest.mark.parametrize(("count", "size"), [(4, 4), (8, 4), (16, 4), (12, 4), (16, 2), (6, 2)])
+@pytest.mark.parametrize("lanes", [4, 8, 16])
+def test_groups_of_neighbours_are_moved_as_one_element(count, size, lanes):
+    """The lanes of each step of a transposition are groups, which are stored as they are."""
+    dtype = {4: "int8", 2: "int16"}[size]
+
+    @T.prim_func
+    def before(A: T.Buffer((lanes * 21 + 16,), dtype), B: T.Buffer((count * lanes,), dtype)):
+        T.func_attr({"tir.noalias": True})
+        for group in T.unroll(count // size):
+            for part in T.unroll(size):
+                B[T.Ramp(group * size * lanes + part, size, lanes)] = T.bitwise_xor(
+                    A[T.Ramp(group * size + part + 3, 21, lanes)],
+                    T.Broadcast(T.Cast(dtype, -128), lanes),
+                )
+
+    after = transpose_gathers(unroll(before))
+    assert not gathers(after)
+    merged = interleave_stores(after)
+    stores = [s for s in of_kind(merged.body, BufferStore) if s.buffer.name == "B"]
+    assert [s.value.dtype.lanes for s in stores] == [size * lanes] * (count // size)
+    assert all(s.value.dtype.bits * s.value.dtype.lanes == 32 * lanes for s in stores)
+    rng = np.random.default_rng(0)
+    a = rng.integers(-100, 100, lanes * 21 + 16).astype(dtype)
+    left, right, native = (np.zeros(count * lanes, dtype) for _ in range(3))
+    interpret(before, a, left)
+    interpret(merged, a, right)
+    tvm.build(before, target="llvm")(a, native)
+    np.testing.assert_array_equal(right, left)
+    np.testing.assert_array_equal(native, left)
 
 
 def test_as_many_columns_as_there_are():

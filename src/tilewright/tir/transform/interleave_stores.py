@@ -8,7 +8,8 @@ statements store what is in between, one store takes the place of all::
 
 A machine stores neighbours at once, but scattered elements one by one. This is how the layouts that
 keep a few steps of one loop next to each other are written: pairs, pixels of three colours, the
-panels of a matrix for instructions that add four products.
+panels of a matrix for instructions that add four products. Nothing has to be interleaved where the
+values are parts of one vector, on which the same is done.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from tilewright.tir.stmt import BufferStore, LetStmt, SeqStmt, Stmt, seq
 from tilewright.tir.transform.analysis.accesses import is_opaque
 from tilewright.tir.transform.analysis.affine import difference
 from tilewright.tir.transform.analysis.memory_uses import Aliases
+from tilewright.tir.transform.building.parts_of_vectors import whole_of
 from tilewright.tir.transform.building.statements import StatementRewriter, resequenced
 
 SHORT_BITS = 16
@@ -67,13 +69,13 @@ class _Interleave(StatementRewriter):
     def _group(self, parts: Sequence[Stmt], start: int) -> list[BufferStore] | None:
         """The stores from `start` on that fill a stretch, in the order of their elements."""
         first = parts[start]
-        step = _step(first)
+        step = store_step(first)
         if not 1 < step <= MOST_STEPS or start + step > len(parts):
             return None
         assert isinstance(first, BufferStore)
         places: dict[int, BufferStore] = {}
         for part in parts[start : start + step]:
-            if _step(part) != step or not isinstance(part, BufferStore):
+            if store_step(part) != step or not isinstance(part, BufferStore):
                 return None
             if part.buffer is not first.buffer or part.value.dtype is not first.value.dtype:
                 return None
@@ -97,6 +99,12 @@ class _Interleave(StatementRewriter):
     def _interleaved(self, group: list[BufferStore]) -> Stmt:
         first, steps = group[0], len(group)
         lanes = first.value.dtype.lanes
+        whole = whole_of([store.value for store in group])
+        if whole is not None and whole.dtype.lanes * whole.dtype.bits <= self._vector_bits:
+            base = as_expr(_base(first))
+            return BufferStore(
+                first.buffer, whole, (Ramp(base, const(1, base.dtype), steps * lanes),)
+            )
         variables = [Var(f"{store.buffer.name}_part", store.value.dtype) for store in group]
         values = [store.value for store in group]
         vectors = variables
@@ -143,7 +151,7 @@ def _shuffled(vectors: Sequence[Expr], start: int, count: int) -> Expr:
     return Shuffle(tuple(vectors), tuple(const(pick, "int32") for pick in picks))
 
 
-def _step(stmt: Stmt) -> int:
+def store_step(stmt: Stmt) -> int:
     """The constant distance of the elements that a store of a vector goes to, else 0."""
     if not isinstance(stmt, BufferStore) or stmt.predicate is not None:
         return 0

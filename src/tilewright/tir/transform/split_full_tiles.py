@@ -27,6 +27,7 @@ there the loop is cut in two instead: the iterations in which the guard always h
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import reduce
 from typing import Final
 
 from tilewright.ir.arithmetic import logical_and
@@ -111,11 +112,14 @@ class _Splitting(StatementRewriter):
         Vectors that are written one after the other stay together: they may be stored as one.
         """
         loops = _unrolled_vectors(loop)
-        store, choice = loops[-1].body, choice_of(loops[-1].body)
+        choice = choice_of(loops[-1].body)
         if loops[-1].kind is not ForKind.VECTORIZED or choice is None:
             return None
         asked, first, second = choice.args
         parts = list(conjuncts(asked))
+        same, others = _asked_of_each(parts, loops)
+        if same and others:
+            return self._without_those_of_each(loop, loops, choice, same, others)
         branches = [(self._in_all_lanes(parts, loops), first)]
         if len(parts) == 1 and type(parts[0]) in _OPPOSITES:
             opposite = _OPPOSITES[type(parts[0])](parts[0].a, parts[0].b)  # type: ignore[attr-defined]
@@ -123,11 +127,19 @@ class _Splitting(StatementRewriter):
         result: Stmt = loop
         for condition, value in reversed(branches):
             if condition is not None:
-                same: Stmt = store.replace(value=value)
-                for around in reversed(loops):
-                    same = around.replace(body=same)
-                result = IfThenElse(condition, self(Iteration({})(same)), result)
+                result = IfThenElse(condition, self(_storing(loops, value)), result)
         return None if result is loop else result
+
+    def _without_those_of_each(
+        self, loop: For, loops: Sequence[For], choice: Call, same: list[Expr], others: list[Expr]
+    ) -> Stmt | None:
+        """Vectors written one after the other, of each of which something is asked that its lanes
+        have in common, without asking that."""
+        condition = self._in_all_lanes(same, loops)
+        if condition is None:
+            return None
+        value = choice.replace(args=(reduce(logical_and, others), *choice.args[1:]))
+        return IfThenElse(condition, self(_storing(loops, value)), loop)
 
     def _in_all_lanes(self, parts: Sequence[Expr], loops: Sequence[For]) -> Expr | None:
         """What has to be asked of vectors so that a condition holds in all of their lanes; None if
@@ -168,7 +180,7 @@ class _Splitting(StatementRewriter):
             return []
         groups: list[list[Guard]] = []
         for guard in guards_in(nest):
-            if id(guard.part) in self._left or not self._changes(guard.always):
+            if self._is_left(guard) or not self._changes(guard.always):
                 continue
             group = _same(guard.always, groups)
             if group is not None:
@@ -181,6 +193,16 @@ class _Splitting(StatementRewriter):
             if not any(guard.belongs_deeper() for guard in group):
                 return group
         return []
+
+    def _is_left(self, guard: Guard) -> bool:
+        """Whether a guard stays in tiles that are not full: one that does not hold there, or one of
+        the lanes of vectors along the same loops, which end where these do."""
+        if not self._left:
+            return False
+        if id(guard.part) in self._left:
+            return True
+        failing = {var for part in self._left.values() for var in variables_of(part)}
+        return guard.becomes_mask() and failing >= set(variables_of(guard.always))
 
     def _changes(self, condition: Expr) -> bool:
         """Whether it is not the same in all steps of the reduction around, if there is one."""
@@ -220,6 +242,30 @@ def _unrolled_vectors(loop: For) -> list[For]:
     while loops[-1].kind is ForKind.UNROLLED and isinstance(loops[-1].body, For):
         loops.append(loops[-1].body)
     return loops
+
+
+def _asked_of_each(parts: Sequence[Expr], loops: Sequence[For]) -> tuple[list[Expr], list[Expr]]:
+    """What is asked of each vector, but not of its lanes; and what else is asked.
+
+    Args:
+        loops: those over vectors, and that over lanes.
+    """
+    *vectors, lanes = (loop.loop_var for loop in loops)
+    same: list[Expr] = []
+    others: list[Expr] = []
+    for part in parts:
+        used = variables_of(part)
+        is_same = lanes not in used and any(var in used for var in vectors)
+        (same if is_same else others).append(part)
+    return same, others
+
+
+def _storing(loops: Sequence[For], value: Expr) -> Stmt:
+    """`loops` over a store, of another value."""
+    result: Stmt = loops[-1].body.replace(value=value)
+    for loop in reversed(loops):
+        result = loop.replace(body=result)
+    return Iteration({})(result)
 
 
 def _same(condition: Expr, groups: Iterable[list[Guard]]) -> list[Guard] | None:

@@ -14,7 +14,8 @@ apart. The memory `rows` has the scope ``local``: each part of it is a register.
 first lanes of the vectors are loaded, the rows of the others are zeros.
 
 The transposition takes log2(n) steps for n vectors (J. O. Eklundh, 1972): step d exchanges, between
-vectors that are d apart, the lanes that are d apart.
+vectors that are d apart, the lanes that are d apart. Where a few gathers are stored in turns, as
+pairs or groups of four neighbours, these are moved as one wider element.
 """
 
 from __future__ import annotations
@@ -32,7 +33,6 @@ from tilewright.ir.expr import (
     Or,
     Ramp,
     Shuffle,
-    const_int_value,
     is_const_int,
 )
 from tilewright.ir.node import Node
@@ -40,17 +40,23 @@ from tilewright.ir.op import Op
 from tilewright.ir.rewrite import Rewriter, nodes_of, walk
 from tilewright.tir.buffer import ONE, Buffer, BufferLoad
 from tilewright.tir.function import PrimFunc
+from tilewright.tir.op import reinterpret
 from tilewright.tir.stmt import BufferStore, SeqStmt, Stmt, seq
 from tilewright.tir.transform.analysis.affine import Key, affine, structural_key
 from tilewright.tir.transform.analysis.masks import leading_lanes
 from tilewright.tir.transform.analysis.memory_uses import Aliases
 from tilewright.tir.transform.building.allocations import allocation, local_buffer
+from tilewright.tir.transform.building.parts_of_vectors import parts_of
 from tilewright.tir.transform.building.statements import StatementRewriter
+from tilewright.tir.transform.interleave_stores import store_step
 
 _IF = Op.get("tir.if_then_else")
 
 LEAST_BITS = 128
 """Shorter parts of rows are not worth a load each."""
+
+WIDE_BITS = 64
+"""Size of the largest elements of vectors."""
 
 
 def transpose_gathers(func: PrimFunc) -> PrimFunc:
@@ -105,7 +111,9 @@ class _Transposing(StatementRewriter):
                 if isinstance(node, BufferLoad)
             }
             if not any(self._aliases.may_overlap(*pair) for pair in product(read, written)):
-                registers = _Registers(group[0][0], len(group))
+                size = store_step(stores[first])
+                size = size if _may_be_wider(group[0][0], len(group), size) else 1
+                registers = _Registers(group[0][0], len(group), size)
                 columns = _columns(group, registers)
                 for loads, column in zip(group, columns, strict=True):
                     values |= dict.fromkeys(loads, column)
@@ -134,19 +142,33 @@ class _Replacing(Rewriter):
 
 
 class _Registers:
-    """Memory of scope ``local``, each part of which is written once."""
+    """Memory of scope ``local``, each part of which is written once.
 
-    def __init__(self, like: BufferLoad, count: int) -> None:
+    Args:
+        like: one of the gathers.
+        count: how many there are.
+        size: how many neighbours are moved as one element.
+    """
+
+    def __init__(self, like: BufferLoad, count: int, size: int) -> None:
         lanes, element = like.dtype.lanes, like.buffer.dtype
-        size = count * lanes * lanes.bit_length()  # the rows, and the results of each step
-        self.memory = local_buffer(f"{like.buffer.name}_rows", element, size)
+        wide = element if size == 1 else DType(f"uint{element.bits * size}")
+        units = count // size * lanes * lanes.bit_length()  # the rows, and what each step makes
+        self.memory = local_buffer(f"{like.buffer.name}_rows", wide, units)
+        self.size = size
         self.stores: list[Stmt] = []
         self._used = 0
 
+    def hold_row(self, row: Expr) -> Expr:
+        """A row, in a register from here on."""
+        lanes = row.dtype.lanes // self.size
+        return self.hold(reinterpret(str(self.memory.dtype.with_lanes(lanes)), row))
+
     def hold(self, value: Expr) -> Expr:
         """`value`, in a register from here on."""
-        index = (Ramp(const(self._used, INT32), ONE, value.dtype.lanes),)
-        self._used += value.dtype.lanes
+        first, lanes = const(self._used, INT32), value.dtype.lanes
+        index = (Ramp(first, ONE, lanes) if lanes > 1 else first,)
+        self._used += lanes
         self.stores.append(BufferStore(self.memory, value, index))
         return BufferLoad(self.memory, index)
 
@@ -166,17 +188,19 @@ def _groups(stores: Sequence[Stmt]) -> Iterator[tuple[list[list[BufferLoad]], in
             base = affine(index.base)
             terms = frozenset(base.terms.items())
             key = (load.buffer.data, load.dtype, terms, structural_key(index.stride))
-            place = (*key, _lanes(load))
+            place = (*key, structural_key(_lanes(load)))
             by_place.setdefault(place, {}).setdefault(base.constant, []).append(load)
     for loads in by_place.values():
         offsets = sorted(loads)
         lanes, bits = loads[offsets[0]][0].dtype.lanes, loads[offsets[0]][0].dtype.bits
         start = 0
         while start < len(offsets):
-            count = lanes
-            while count * bits >= LEAST_BITS and not _are_neighbours(offsets, start, count):
+            count, first = lanes, loads[offsets[start]][0]
+            size = store_step(stores[statement[first]])
+            least = size if _may_be_wider(first, count, size) else LEAST_BITS // bits
+            while count >= least and not _are_neighbours(offsets, start, count):
                 count //= 2
-            if count * bits >= LEAST_BITS and count > 1:
+            if count >= least and count > 1:
                 group = [loads[offset] for offset in offsets[start : start + count]]
                 yield group, min(statement[load] for same in group for load in same)
                 start += count
@@ -199,11 +223,11 @@ def certain(root: Node) -> Iterator[Node]:
         yield from certain(child)
 
 
-def _lanes(load: BufferLoad) -> int | None:
-    """How many lanes are loaded, the first ones; None if that is not known."""
+def _lanes(load: BufferLoad) -> Expr | None:
+    """How many lanes are loaded, the first ones; None if they may be others."""
     if load.predicate is None:
-        return load.dtype.lanes
-    return const_int_value(leading_lanes(load.predicate))
+        return const(load.dtype.lanes, INT32)
+    return leading_lanes(load.predicate)
 
 
 def _is_gather(load: BufferLoad) -> bool:
@@ -214,19 +238,31 @@ def _is_gather(load: BufferLoad) -> bool:
     return power_of_two and not any(is_const_int(index.stride, n) for n in (-1, 0, 1))
 
 
+def _may_be_wider(load: BufferLoad, count: int, size: int) -> bool:
+    """Whether `size` of the `count` neighbours that gathers load of each row are one element."""
+    is_power_of_two = size > 1 and size & (size - 1) == 0
+    return is_power_of_two and count % size == 0 and load.buffer.dtype.bits * size <= WIDE_BITS
+
+
 def _columns(group: Sequence[Sequence[BufferLoad]], registers: _Registers) -> list[Expr]:
     """The vectors of a group of gathers, made of rows in `registers`."""
     load = group[0][0]
     index = load.indices[0]
     assert isinstance(index, Ramp)
-    count, lanes = len(group), _lanes(load) or 0
-    zeros = Broadcast(const(0, load.buffer.dtype), count)
-    rows: list[Expr] = [zeros] * index.lanes
-    for lane in range(min(lanes, index.lanes)):
+    neighbours, lanes = len(group), _lanes(load)
+    assert lanes is not None
+    count = neighbours // registers.size
+    zeros = Broadcast(const(0, load.buffer.dtype), neighbours)
+    rows: list[Expr] = []
+    for lane in range(index.lanes):
         base = as_expr(index.base + index.stride * lane)
-        neighbours = Ramp(base, const(1, base.dtype), count)
-        row = BufferLoad(load.buffer, (neighbours,))
-        rows[lane] = registers.hold(row)
+        row: Expr = BufferLoad(load.buffer, (Ramp(base, const(1, base.dtype), neighbours),))
+        is_loaded = as_expr(lanes > lane)
+        if is_const_int(is_loaded, 0):
+            row = zeros
+        elif not is_const_int(is_loaded):
+            row = Call(row.dtype, _IF, (is_loaded, row, zeros))
+        rows.append(registers.hold_row(row))
     # With fewer columns than lanes, a vector has parts of several rows, one in each block of lanes.
     vectors = [_joined(rows[first::count], registers) for first in range(count)]
     distance = 1
@@ -238,7 +274,12 @@ def _columns(group: Sequence[Sequence[BufferLoad]], registers: _Registers) -> li
                 vectors[number] = registers.hold(low)
                 vectors[number + distance] = registers.hold(high)
         distance *= 2
-    return vectors
+    if registers.size == 1:
+        return vectors
+    lanes = index.lanes * registers.size
+    narrow = str(load.buffer.dtype.with_lanes(lanes))
+    wholes = (reinterpret(narrow, vector) for vector in vectors)
+    return [part for whole in wholes for part in parts_of(whole, registers.size)]
 
 
 def _joined(vectors: list[Expr], registers: _Registers) -> Expr:

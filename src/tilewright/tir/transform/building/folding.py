@@ -8,6 +8,7 @@ from typing import Any
 from tilewright.ir import arithmetic
 from tilewright.ir.convert import cast
 from tilewright.ir.expr import (
+    Call,
     Cast,
     Div,
     Expr,
@@ -21,11 +22,13 @@ from tilewright.ir.expr import (
     Var,
 )
 from tilewright.ir.node import map_tuple
+from tilewright.ir.op import Op
 from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.stmt import Allocate, BufferStore, For, IfThenElse, LetStmt, Stmt, nop
 from tilewright.tir.substitute import BufferRewriter
 from tilewright.tir.transform.analysis.affine import expand
 
+_IF = Op.get("tir.if_then_else")
 _DIVISIONS = (FloorDiv, FloorMod, Div, Mod)
 
 
@@ -62,6 +65,14 @@ class FoldingRewriter(BufferRewriter):
         if isinstance(node.condition, IntImm):
             return node.true_value if node.condition.value else node.false_value
         return node
+
+    def Call(self, call: Call) -> Expr:
+        if call.op is not _IF:
+            return call.map_children(self)
+        condition = self(call.args[0])
+        if isinstance(condition, IntImm):
+            return self(call.args[1] if condition.value else call.args[2])
+        return call.map_children(self)
 
     def IfThenElse(self, stmt: IfThenElse) -> Stmt:
         condition = self(stmt.condition)

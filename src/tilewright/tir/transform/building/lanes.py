@@ -42,6 +42,7 @@ from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.analysis.affine import affine, split, to_expr
 from tilewright.tir.transform.analysis.ranges import conjuncts
+from tilewright.tir.transform.branches import is_simple
 from tilewright.tir.transform.building.folding import fold_binary
 
 LARGEST_MASK: Final = 4096
@@ -278,7 +279,7 @@ class LaneRewriter(Rewriter):
         return Select(condition, a, b)
 
     def _branch_first(self, call: Call) -> Call:
-        """A branch on those first terms of a condition that are the same in all lanes.
+        """A branch on those terms of a condition that are the same in all lanes.
 
         A branch costs less than their part of a mask. The alternative is written twice, so it must
         be a number.
@@ -286,14 +287,17 @@ class LaneRewriter(Rewriter):
         condition, value, otherwise = call.args
         if not isinstance(otherwise, (IntImm, FloatImm)):
             return call
-        same, others = None, conjuncts(condition)
-        while others and self._is_the_same_in_all_lanes(others[0]):
-            term = others.pop(0)
-            same = term if same is None else And(same, term)
-        if same is None or not others:
+        same: list[Expr] = []
+        others: list[Expr] = []
+        for term in conjuncts(condition):
+            # What comes after a condition on the lane may be protected by it.
+            may_be_first = not others or is_simple(term)
+            is_same = may_be_first and self._is_the_same_in_all_lanes(term)
+            (same if is_same else others).append(term)
+        if not (same and others):
             return call
         inner = call.replace(args=(reduce(And, others), value, otherwise))
-        return call.replace(args=(same, inner, otherwise))
+        return call.replace(args=(reduce(And, same), inner, otherwise))
 
     def _is_the_same_in_all_lanes(self, condition: Expr) -> bool:
         """Whether a condition has the same value in all lanes, as far as that is seen at once."""
