@@ -106,6 +106,7 @@ FUNCTIONS = {
     "sqrt": lambda x: torch.sqrt(x.abs()),
     "tan": torch.tan,
     "halves to even": lambda x: torch.round(torch.floor(x) + 0.5),
+    "neg of bytes": lambda x: -x.abs().to(torch.uint8),
     "sqrt of integers": lambda x: torch.sqrt(x.abs().to(torch.int64)),
 }  # fmt: skip
 ACTIVATIONS = {
