@@ -1,12 +1,13 @@
 """Full tiles run without conditions."""
 
+import numpy as np
 import pytest
 from tests.passes import lower
 from tests.tir.transform.programs import function, int_var, loop_names, loop_nest, matmul, of_kind
 
 from tilewright.ir.arithmetic import logical_and
 from tilewright.ir.convert import const
-from tilewright.ir.expr import Call
+from tilewright.ir.expr import Call, IntImm
 from tilewright.tir import (
     Allocate,
     BufferLoad,
@@ -17,6 +18,7 @@ from tilewright.tir import (
     SeqStmt,
     decl_buffer,
 )
+from tilewright.tir.interpreter import interpret
 from tilewright.tir.op import if_then_else
 from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.analysis.ranges import conjuncts
@@ -316,3 +318,47 @@ def test_tiles_of_a_part_of_the_reduction_are_asked_in_each_part():
 def test_a_tile_that_is_never_full_is_not_asked_for_in_each_step():
     body = split(matmul(12, 13, 64, (6, 32, 64), TILE, LANES))
     assert not [node for node in of_kind(body, IfThenElse) if node.else_case is not None]
+
+
+def sums_of_windows(guard):
+    """``C[i] += A[i, k]`` for those of 40 steps where ``guard(i, k)`` holds."""
+    A, C = decl_buffer((9, 40), name="A"), decl_buffer((9,), name="C")
+    i, k = int_var("i"), int_var("k")
+    store = BufferStore(C, C[i] + A[i, k], (i,))
+    nest = loop_nest([(i, 9), (k, 40)], IfThenElse(guard(i, k), store))
+    before = function((A, C), nest)
+    return before, split_full_tiles(inline_lets(lower(before)))
+
+
+@pytest.mark.parametrize(
+    "guard",
+    [
+        lambda i, k: k < (i * 40 + 8) // 9 + 1,
+        lambda i, k: k <= i,
+        lambda i, k: (i * 7) // 2 - 3 > k,
+        lambda i, k: logical_and(k < 41 - i * 3, k % 3 < i),
+    ],
+)
+def test_a_loop_over_a_window_ends_with_it(guard):
+    before, after = sums_of_windows(guard)
+    (loop,) = [node for node in of_kind(after.body, For) if node.loop_var.name == "k"]
+    assert not isinstance(loop.extent, IntImm)
+    data = np.random.default_rng(0).integers(0, 9, (9, 40)).astype("float32")
+    results = [np.zeros(9, "float32") for _ in range(2)]
+    for func, result in zip((before, after), results, strict=True):
+        interpret(func, data, result)
+    np.testing.assert_array_equal(*results)
+
+
+@pytest.mark.parametrize(
+    "guard",
+    [
+        lambda i, k: i * 40 + k < 300,  # of a tile, which most are full
+        lambda i, k: k % 5 < i,  # holds again later
+        lambda i, k: k > i,  # holds at the end
+    ],
+)
+def test_other_guards_leave_the_loop_as_it_is(guard):
+    _, after = sums_of_windows(guard)
+    loops = [node for node in of_kind(after.body, For) if node.loop_var.name == "k"]
+    assert all(isinstance(loop.extent, IntImm) for loop in loops)
