@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 from tilewright.schedule_rules.accesses import BlockAccesses
 from tilewright.schedule_rules.elementwise import vectorize_elements

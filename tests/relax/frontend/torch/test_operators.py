@@ -175,6 +175,7 @@ REDUCTIONS = {
     "topk": lambda x: torch.topk(x, 2, 1)[0],
     "places of topk": lambda x: torch.topk(x, 2, -1, largest=False)[1],
     "sort": lambda x: torch.sort(x, 1, descending=True)[0],
+    "sort with places": lambda x: torch.stack([y.double() for y in torch.sort(x, 1)]),
     "argsort": lambda x: torch.argsort(x, 1),
     "kthvalue": lambda x: torch.kthvalue(x, 2, 1)[0],
     "place of kthvalue": lambda x: torch.kthvalue(x, 3, keepdim=True)[1],

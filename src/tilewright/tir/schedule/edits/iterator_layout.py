@@ -44,7 +44,6 @@ from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import Block, BlockKey, BlockRealize, BufferStore, For, Stmt
 from tilewright.tir.substitute import substitute, variables_of
 
-
 Indices = tuple[Expr, ...]
 
 
