@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 from tests.passes import legalize_for, lower
 from tests.schedule_rules.programs import (
@@ -759,3 +760,22 @@ def test_a_long_sum_whose_outermost_loop_is_short():
     c = te.compute((24, 32), lambda i, j: te.sum(a[i, r, q] * b[r, q, j], [r, q]), name="C")
     sch = schedule_module(IRModule.from_expr(te.create_prim_func([a, b, c])), SMALL)
     assert ("serial", 3) in loops_of(sch, "C")
+
+
+def test_what_is_squared_is_computed_where_it_is():
+    A, B = te.placeholder((64, 32), name="A"), te.placeholder((48, 32), name="B")
+    difference = te.compute((64, 48, 32), lambda i, j, k: A[i, k] - B[j, k], "difference")
+    k = te.reduce_axis((0, 32), "k")
+
+    def square(i, j):
+        return te.sum(difference[i, j, k] * difference[i, j, k], k)
+
+    func = te.create_prim_func([A, B, te.compute((64, 48), square, "D")])
+    sch = tvm.default_schedule(func, "llvm -num-cores=1")
+    assert "difference" not in sch.mod["main"].script()
+    rng = np.random.default_rng(0)
+    a, b = (rng.standard_normal(shape).astype("float32") for shape in ((64, 32), (48, 32)))
+    result = tvm.nd.empty((64, 48))
+    tvm.build(func, target="llvm")(tvm.nd.array(a), tvm.nd.array(b), result)
+    exact = ((a[:, None].astype("float64") - b) ** 2).sum(2)
+    np.testing.assert_allclose(result.numpy(), exact, rtol=1e-5)

@@ -58,3 +58,18 @@ def test_halves_are_converted_once(form):
     sch = tvm.default_schedule(product(form, "float16", 128), ZEN4)
     body = str(sch.get(sch.get_block("C", func_name="main")).body)
     assert "T.Cast" not in body
+
+
+def test_squares_and_products_with_places_from_memory():
+    A, P = te.placeholder((16, 16), "float32", "A"), te.placeholder((16,), "int32", "P")
+    k, r = te.reduce_axis((0, 16), "k"), te.reduce_axis((0, 16), "r")
+    squares = te.compute((16,), lambda i: te.sum(A[i, k] * A[i, k], k), "S")
+    mixed = te.compute((16, 16), lambda i, j: te.sum(A[P[i], r] * A[r, j], r), "M")
+    func = te.create_prim_func([A, P, squares, mixed])
+    rng = np.random.default_rng(0)
+    data = rng.integers(-4, 5, (16, 16)).astype("float32")
+    places = rng.permutation(16).astype("int32")
+    outs = tvm.nd.empty((16,), "float32"), tvm.nd.empty((16, 16), "float32")
+    tvm.build(func, target="llvm")(tvm.nd.array(data), tvm.nd.array(places), *outs)
+    np.testing.assert_array_equal(outs[0].numpy(), (data * data).sum(1))
+    np.testing.assert_array_equal(outs[1].numpy(), data[places] @ data)

@@ -88,9 +88,9 @@ def tile_products(
         epilogue: element-wise blocks that read the result, for each tile of it.
         most: maximum estimated time of a way, as a multiple of that of the best one.
     """
-    if multiplies_itself(nest.accesses):
-        return apart(tile_products, sch, nest, machine, epilogue, most)
     found, constants = find_contraction(nest.accesses), constant_memory(sch)
+    if found is not None and multiplies_itself(found):
+        return apart(tile_products, sch, nest, machine, epilogue, most)
     if found is None:
         single = find_single_row(nest.accesses)
         along = single and find_row_products(single, machine, nest.outer, constants)

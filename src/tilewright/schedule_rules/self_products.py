@@ -13,20 +13,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from tilewright.schedule_rules.accesses import BlockAccesses
 from tilewright.schedule_rules.elementwise import vectorize_elements
-from tilewright.schedule_rules.nest import Nest, accepts, nest_of
+from tilewright.schedule_rules.nest import DoesNotFitError, Nest, accepts, nest_of
+from tilewright.schedule_rules.operands import Contraction
 from tilewright.schedule_rules.structures import Structure, apply_rule
-from tilewright.tir.schedule import BlockRV, Schedule
+from tilewright.tir.schedule import BlockRV, Schedule, ScheduleError
 from tilewright.tir.transform.machine import Machine
 
 
-def multiplies_itself(accesses: BlockAccesses) -> bool:
-    """Whether two operands of a sum of products are elements of one buffer."""
-    if accesses.reduces is None or len(accesses.loads) != 2:
+def multiplies_itself(found: Contraction) -> bool:
+    """Whether the two operands of a contraction are elements of one buffer."""
+    if len(found.moving) != 1 or len(found.fixed) != 1:
         return False
-    one, other = accesses.loads
-    return one.buffer is other.buffer
+    return found.moving[0].buffer is found.fixed[0].buffer
 
 
 def apart(
@@ -37,7 +36,11 @@ def apart(
     epilogue: Sequence[BlockRV],
     most: float,
 ) -> Sequence[Structure]:
-    """The structures of a rule for a product whose second operand is read through a copy."""
+    """The structures of a rule for a product whose second operand is read through a copy.
+
+    Raises:
+        DoesNotFitError: if it cannot be, such as an operand with places from memory.
+    """
 
     def structures(view: Schedule) -> tuple[BlockRV, Nest, Sequence[Structure]]:
         copy = view.reindex(nest.block, nest.accesses.loads[1].buffer.name, 1)
@@ -50,5 +53,8 @@ def apart(
         if not accepts(lambda: view.compute_inline(copy)):  # into a tensor intrinsic
             apply_rule(vectorize_elements, view, copy, machine, nest.outer)
 
-    count = len(structures(sch.copy())[2])
+    try:
+        count = len(structures(sch.copy())[2])
+    except ScheduleError as error:
+        raise DoesNotFitError("its operands are not told apart") from error
     return [partial(apply, number) for number in range(count)]

@@ -152,6 +152,7 @@ REDUCTIONS = {
     "std": lambda x: x.std(),
     "var_mean": lambda x: torch.var_mean(x, 2)[0] + torch.var_mean(x, 2)[1],
     "norm": lambda x: torch.linalg.vector_norm(x, dim=1),
+    "norm of bfloat16": lambda x: torch.linalg.vector_norm(x.bfloat16(), dim=1).float(),
     "norm 1": lambda x: x.norm(p=1, dim=-1),
     "norm 3": lambda x: torch.linalg.vector_norm(x, 3, dim=(0, 2)),
     "norm 0": lambda x: torch.linalg.vector_norm(x.relu(), 0, dim=1),
