@@ -779,3 +779,22 @@ def test_what_is_squared_is_computed_where_it_is():
     tvm.build(func, target="llvm")(tvm.nd.array(a), tvm.nd.array(b), result)
     exact = ((a[:, None].astype("float64") - b) ** 2).sum(2)
     np.testing.assert_allclose(result.numpy(), exact, rtol=1e-5)
+
+
+def test_matrices_times_one_vector_are_reduced_along_their_rows():
+    A, x = te.placeholder((5, 12, 64), name="A"), te.placeholder((64,), name="x")
+    k = te.reduce_axis((0, 64), "k")
+    C = te.compute((5, 12), lambda b, i: te.sum(A[b, i, k] * x[k], k), "C")
+    sch = scheduled(te.create_prim_func([A, x, C]), LARGE)
+    assert sch.get(sch.get_loops("C")[-1]).loop_var.name.startswith("k")
+
+
+def test_windows_of_elements_that_are_not_side_by_side_are_columns_of_vectors():
+    A = te.placeholder((4, 9, 41), name="A")
+    y, x = te.reduce_axis((0, 3), "y"), te.reduce_axis((0, 3), "x")
+    C = te.compute(
+        (4, 3, 18), lambda c, i, j: te.max(A[c, i * 2 + y * 2, j * 2 + x * 2], [y, x]), "C"
+    )
+    sch = scheduled(te.create_prim_func([A, C]), LARGE)
+    assert loops_of(sch, "C")[-1][0] == "vectorized"
+    assert [sch.get(loop).loop_var.name[0] for loop in sch.get_loops("C")][-1] == "j"

@@ -134,9 +134,11 @@ class BlockAccesses:
         variables = list(variables)
         return None if None in map(self.extents.get, variables) else self.count(variables)
 
-    def continues(self, outer: Var, inner: Var) -> bool:
-        """Whether each step of `outer` is as far as `inner` runs, in all operands and results."""
-        accesses, extent = (*self.loads, *self.stores), self.extents[inner]
+    def continues(self, outer: Var, inner: Var, or_not: bool = False) -> bool:
+        """Whether each step of `outer` is as far as `inner` runs, in all operands and results, or
+        in those that depend on `outer` at all."""
+        loads = [load for load in self.loads if not or_not or load.mentions(outer)]
+        accesses, extent = (*loads, *self.stores), self.extents[inner]
         if extent is None:
             return all(self._fills_rows(access, outer, inner) for access in accesses)
         return all(
