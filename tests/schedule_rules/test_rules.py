@@ -798,3 +798,12 @@ def test_windows_of_elements_that_are_not_side_by_side_are_columns_of_vectors():
     sch = scheduled(te.create_prim_func([A, C]), LARGE)
     assert loops_of(sch, "C")[-1][0] == "vectorized"
     assert [sch.get(loop).loop_var.name[0] for loop in sch.get_loops("C")][-1] == "j"
+
+
+@pytest.mark.parametrize("columns", [33, 64, 200])
+def test_lanes_are_put_together_once_for_all_pieces_of_a_row(columns):
+    A = te.placeholder((5, 3, columns), name="A")
+    i, k = te.reduce_axis((0, 5), "i"), te.reduce_axis((0, columns), "k")
+    C = te.compute((3,), lambda j: te.max(A[i, j, k], [i, k]), "C")
+    sch = scheduled(te.create_prim_func([A, C]), LARGE)
+    assert loops_of(sch, "C")[-1][0] == "vectorized"
