@@ -42,6 +42,18 @@ def test_each_piece_is_copied_without_conditions(axis):
     assert conditions(sch) == []
 
 
+def test_a_piece_of_one_row_is_copied_like_the_others():
+    A, B = te.placeholder((9, 18), name="A"), te.placeholder((3, 18), name="B")
+
+    def element(i, j):
+        inner = te.if_then_else(i < 4, B[i - 1, j], A[i, j])
+        return te.if_then_else(i < 1, A[0, j], inner)
+
+    sch = scheduled(te.create_prim_func([A, B, te.compute((9, 18), element)]), LARGE)
+    assert len(loops(sch, ForKind.VECTORIZED)) >= 3
+    assert conditions(sch) == []
+
+
 def test_pieces_of_outer_dimensions_are_divided_among_cores():
     sch = scheduled(joined([(20, 7), (12, 7)], 0), TWO_CORES)
     assert [loop.extent.value for loop in loops(sch, ForKind.PARALLEL)] == [8, 5]

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 from tests.passes import legalize_for, lower
 from tests.schedule_rules.programs import (
@@ -761,3 +762,50 @@ def test_a_long_sum_whose_outermost_loop_is_short():
     c = te.compute((24, 32), lambda i, j: te.sum(a[i, r, q] * b[r, q, j], [r, q]), name="C")
     sch = schedule_module(IRModule.from_expr(te.create_prim_func([a, b, c])), SMALL)
     assert ("serial", 3) in loops_of(sch, "C")
+
+
+def test_what_is_squared_is_computed_where_it_is():
+    A, B = te.placeholder((64, 32), name="A"), te.placeholder((48, 32), name="B")
+    difference = te.compute((64, 48, 32), lambda i, j, k: A[i, k] - B[j, k], "difference")
+    k = te.reduce_axis((0, 32), "k")
+
+    def square(i, j):
+        return te.sum(difference[i, j, k] * difference[i, j, k], k)
+
+    func = te.create_prim_func([A, B, te.compute((64, 48), square, "D")])
+    sch = tvm.default_schedule(func, "llvm -num-cores=1")
+    assert "difference" not in sch.mod["main"].script()
+    rng = np.random.default_rng(0)
+    a, b = (rng.standard_normal(shape).astype("float32") for shape in ((64, 32), (48, 32)))
+    result = tvm.nd.empty((64, 48))
+    tvm.build(func, target="llvm")(tvm.nd.array(a), tvm.nd.array(b), result)
+    exact = ((a[:, None].astype("float64") - b) ** 2).sum(2)
+    np.testing.assert_allclose(result.numpy(), exact, rtol=1e-5)
+
+
+def test_matrices_times_one_vector_are_reduced_along_their_rows():
+    A, x = te.placeholder((5, 12, 64), name="A"), te.placeholder((64,), name="x")
+    k = te.reduce_axis((0, 64), "k")
+    C = te.compute((5, 12), lambda b, i: te.sum(A[b, i, k] * x[k], k), "C")
+    sch = scheduled(te.create_prim_func([A, x, C]), LARGE)
+    assert sch.get(sch.get_loops("C")[-1]).loop_var.name.startswith("k")
+
+
+def test_windows_of_elements_that_are_not_side_by_side_are_columns_of_vectors():
+    A = te.placeholder((4, 9, 41), name="A")
+    y, x = te.reduce_axis((0, 3), "y"), te.reduce_axis((0, 3), "x")
+    C = te.compute(
+        (4, 3, 18), lambda c, i, j: te.max(A[c, i * 2 + y * 2, j * 2 + x * 2], [y, x]), "C"
+    )
+    sch = scheduled(te.create_prim_func([A, C]), LARGE)
+    assert loops_of(sch, "C")[-1][0] == "vectorized"
+    assert [sch.get(loop).loop_var.name[0] for loop in sch.get_loops("C")][-1] == "j"
+
+
+@pytest.mark.parametrize("columns", [33, 64, 200])
+def test_lanes_are_put_together_once_for_all_pieces_of_a_row(columns):
+    A = te.placeholder((5, 3, columns), name="A")
+    i, k = te.reduce_axis((0, 5), "i"), te.reduce_axis((0, columns), "k")
+    C = te.compute((3,), lambda j: te.max(A[i, j, k], [i, k]), "C")
+    sch = scheduled(te.create_prim_func([A, C]), LARGE)
+    assert loops_of(sch, "C")[-1][0] == "vectorized"

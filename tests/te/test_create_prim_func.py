@@ -2,12 +2,15 @@
 
 import textwrap
 
+import numpy as np
 import pytest
 
 import tilewright.te as te
+from tilewright import tir
 from tilewright.error import ArgumentError, DTypeError
 from tilewright.tir import BufferStore
 from tilewright.tir.analysis import verify_well_formed
+from tilewright.tir.interpreter import interpret
 
 
 def body_of(*args, **options):
@@ -135,6 +138,24 @@ def test_blocks_of_the_same_name_are_numbered():
         'with T.block("T_add_1"):',
         'with T.block("T_add_2"):',
     ]
+
+
+def test_variables_of_lets_are_as_wide_as_the_indices_that_they_are_in():
+    A = te.placeholder((8,), name="A")
+    x = tir.Var("x", "int32")
+
+    def element(i):
+        return A[tir.Let(x, (i * 3) % 8, tir.max(x, 7 - x))] + A[tir.Let(x, i % 2, x * 2 + i // 2)]
+
+    narrow, wide = (
+        te.create_prim_func([A, te.compute((8,), element, "B")], index_dtype_override=dtype)
+        for dtype in (None, "int64")
+    )
+    assert "int32" not in wide.script()
+    data, results = np.arange(8, dtype="float32"), [np.zeros(8, "float32") for _ in range(2)]
+    for func, result in zip((narrow, wide), results, strict=True):
+        interpret(func, data, result)
+    np.testing.assert_array_equal(*results)
 
 
 def test_index_dtype_override():

@@ -181,7 +181,8 @@ def test_sparse_to_dense_and_invert_permutation():
         ("ij->ji", [(2, 3)]), ("ii", [(3, 3)]), ("ij,ij->i", [(2, 3), (2, 3)]),
         ("i,j,k->ijk", [(2,), (3,), (2,)]), ("...ij,...jk->...ik", [(2, 2, 3), (3, 2)]),
         ("ab,bc,cd", [(2, 3), (3, 2), (2, 4)]), ("...i->...", [(2, 3)]), ("ij->", [(2, 3)]),
-        ("...,...", [(2, 3), (3,)]),
+        ("...,...", [(2, 3), (3,)]), ("bij,bjk->bk", [(2, 4, 3), (2, 3, 2)]),
+        ("aij,bjj->", [(2, 3, 3), (4, 3, 3)]), ("ij,jk,kl->l", [(2, 3), (3, 2), (2, 4)]),
     ],
     ids=str,
 )  # fmt: skip
@@ -191,6 +192,15 @@ def test_einsum(subscripts, shapes):
         evaluate(lambda *operands: topi.einsum(subscripts, *operands), *arrays),
         np.einsum(subscripts, *arrays),
     )
+
+
+def test_what_only_one_operand_has_is_added_up_first():
+    A, B = te.placeholder((5, 6, 7)), te.placeholder((5, 7, 8))
+    product = topi.einsum("bij,bjk->bk", A, B)
+    (inner, summed) = product.op.reduce_axis[0], product.op.input_tensors[0]
+    assert len(product.op.reduce_axis) == 1
+    assert int(inner.dom.extent) == 7
+    assert [int(extent) for extent in summed.shape] == [5, 7]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -22,7 +22,7 @@ from tilewright.tir.buffer import Buffer, BufferLoad
 from tilewright.tir.expr import IterType
 from tilewright.tir.stmt import Block, BufferStore
 from tilewright.tir.substitute import variables_of
-from tilewright.tir.transform.analysis.affine import affine, stride_along
+from tilewright.tir.transform.analysis.affine import affine, stride_along, structural_key
 
 UNKNOWN = None
 """The stride of an index that is not a sum of multiples of the iterators, or of a symbolic size."""
@@ -62,7 +62,8 @@ class BlockAccesses:
 
     Attributes:
         block: the block.
-        loads: what its body loads, without the elements that a reduction updates.
+        loads: what its body loads, each element once, in the order of the body, without those that
+            a reduction updates.
         stores: what its body stores.
     """
 
@@ -80,11 +81,11 @@ class BlockAccesses:
             if isinstance(node, BufferStore)
         ]
         written = {store.buffer.data for store in self.stores}
-        self.loads = [
-            access_to(node.buffer, node.indices, variables)
-            for node in nodes
-            if isinstance(node, BufferLoad) and node.buffer.data not in written
-        ]
+        loads: dict[Hashable, BufferLoad] = {}
+        for node in nodes:
+            if isinstance(node, BufferLoad) and node.buffer.data not in written:
+                loads.setdefault((node.buffer, *map(structural_key, node.indices)), node)
+        self.loads = [access_to(load.buffer, load.indices, variables) for load in loads.values()]
 
     @property
     def spatial(self) -> list[Var]:
@@ -133,9 +134,11 @@ class BlockAccesses:
         variables = list(variables)
         return None if None in map(self.extents.get, variables) else self.count(variables)
 
-    def continues(self, outer: Var, inner: Var) -> bool:
-        """Whether each step of `outer` is as far as `inner` runs, in all operands and results."""
-        accesses, extent = (*self.loads, *self.stores), self.extents[inner]
+    def continues(self, outer: Var, inner: Var, or_not: bool = False) -> bool:
+        """Whether each step of `outer` is as far as `inner` runs, in all operands and results, or
+        in those that depend on `outer` at all."""
+        loads = [load for load in self.loads if not or_not or load.mentions(outer)]
+        accesses, extent = (*loads, *self.stores), self.extents[inner]
         if extent is None:
             return all(self._fills_rows(access, outer, inner) for access in accesses)
         return all(

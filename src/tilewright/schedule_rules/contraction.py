@@ -41,6 +41,7 @@ from tilewright.schedule_rules.operands import (
 from tilewright.schedule_rules.reduce_along_columns import reduce_along_columns
 from tilewright.schedule_rules.reduce_along_rows import reduce_along_rows
 from tilewright.schedule_rules.row_products import find_row_products
+from tilewright.schedule_rules.self_products import apart, multiplies_itself
 from tilewright.schedule_rules.structures import Structure, apply_rule
 from tilewright.tir.schedule import BlockRV, Schedule
 from tilewright.tir.transform.machine import Machine
@@ -92,6 +93,8 @@ def tile_products(
         most: maximum estimated time of a way, as a multiple of that of the best one.
     """
     found, constants = find_contraction(nest.accesses), constant_memory(sch)
+    if found is not None and multiplies_itself(found):
+        return apart(tile_products, sch, nest, machine, epilogue, most)
     if found is None:
         single = find_single_row(nest.accesses)
         along = single and find_row_products(single, machine, nest.outer, constants)

@@ -14,7 +14,12 @@ from tilewright.schedule_rules.computed_places import share_places
 from tilewright.schedule_rules.constant_matrix import stream_constant_matrix
 from tilewright.schedule_rules.contraction import tile_products
 from tilewright.schedule_rules.elementwise import vectorize_elements
-from tilewright.schedule_rules.eligible import lacks_threads, marked_as_scheduled, may_schedule
+from tilewright.schedule_rules.eligible import (
+    is_opaque,
+    lacks_threads,
+    marked_as_scheduled,
+    may_schedule,
+)
 from tilewright.schedule_rules.groups import (
     Group,
     Stage,
@@ -24,8 +29,16 @@ from tilewright.schedule_rules.groups import (
     stages_of,
 )
 from tilewright.schedule_rules.inline import inline_producers
-from tilewright.schedule_rules.nest import attempt, block_of, is_plain, nest_of, parallelize
+from tilewright.schedule_rules.nest import (
+    attempt,
+    block_of,
+    is_plain,
+    nest_of,
+    parallelize,
+    realize_of,
+)
 from tilewright.schedule_rules.next_rows import fetch_next_rows
+from tilewright.schedule_rules.opaque_rows import share_rows
 from tilewright.schedule_rules.pieces import copy_pieces
 from tilewright.schedule_rules.reduce_along_columns import reduce_along_columns
 from tilewright.schedule_rules.reduce_along_rows import reduce_along_rows
@@ -111,6 +124,9 @@ def schedule_for_cpu(sch: Schedule, blocks: Sequence[BlockRV], machine: Machine)
         blocks: the blocks of the function, in order.
         machine: the processor.
     """
+    for block in blocks:
+        sch = share_rows(sch, block, machine)
+    blocks = [block for block in blocks if not is_opaque(realize_of(sch, block))]
     sch, blocks = inline_producers(sch, blocks)
     blocks = [block for block in blocks if _is_to_schedule(sch, block)]
     sch, blocks = _schedule_windows(sch, blocks, machine)

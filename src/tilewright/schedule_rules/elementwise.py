@@ -271,16 +271,19 @@ def transposed_along(accesses: BlockAccesses, vector: Var) -> Var | None:
     return None
 
 
-def joined_with(vector: Var, accesses: BlockAccesses, candidates: Sequence[Var]) -> list[Var]:
+def joined_with(
+    vector: Var, accesses: BlockAccesses, candidates: Sequence[Var], single: Var | None = None
+) -> list[Var]:
     """The iterators that run over one contiguous stretch of every operand, the last is `vector`.
 
     Args:
         vector: the iterator over neighbours.
         accesses: the block.
         candidates: the iterators in the order of their loops.
+        single: one of them that operands need not depend on.
     """
     joined = [vector]
     before = list(candidates[: next(n for n, v in enumerate(candidates) if v is vector)])
-    while before and accesses.continues(before[-1], joined[0]):
+    while before and accesses.continues(before[-1], joined[0], before[-1] is single):
         joined.insert(0, before.pop())
     return joined

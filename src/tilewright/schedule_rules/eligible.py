@@ -2,13 +2,14 @@
 
 A function without one is as `te.create_prim_func` makes it, or as a script says what is to be
 computed and nothing else: each block is in a loop per iterator, in the order of the iterators; all
-loops run one after the other, and nothing is annotated. A function that was transformed by a
+loops run one after the other, and nothing is annotated. A block without iterators may contain a
+program by hand. A function that was transformed by a
 `tir.Schedule` has its schedule, whatever its loops look like: its blocks have keys.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Final, TypeGuard
 
 from tilewright.ir.expr import Var, is_const_int
@@ -24,17 +25,28 @@ IS_SCHEDULED: Final = "tir.is_scheduled"
 ATTRIBUTES: Final = {IS_SCHEDULED: True, "tir.reassociate": True}
 """What is known of a scheduled function: sums of floats may be regrouped, as schedules do."""
 
+_ON_THREADS: Final = (ForKind.PARALLEL, ForKind.THREAD_BINDING)
+
 
 def has_schedule(func: PrimFunc) -> bool:
     """Whether the loops of `func` are as somebody wants them."""
     if func.attrs.get(IS_SCHEDULED) is not None:
         return bool(int(func.attrs[IS_SCHEDULED]))
+    nests = _nests(func)
+    return not nests or not all(map(_has_no_schedule, nests))
+
+
+def _has_no_schedule(nest: Stmt) -> bool:
+    return not _is_transformed(nest) and (_is_plain_nest(nest) or is_opaque(nest))
+
+
+def _nests(func: PrimFunc) -> Sequence[Stmt]:
+    """The statements in the root block of a function; none if that is not plain."""
     root = func.body
     if not isinstance(root, BlockRealize) or not _is_plain_root(root.block):
-        return True
+        return ()
     body = root.block.body
-    nests = body.seq if isinstance(body, SeqStmt) else (body,)
-    return not all(map(_is_plain_nest, nests))
+    return body.seq if isinstance(body, SeqStmt) else (body,)
 
 
 def may_schedule(func: object) -> TypeGuard[PrimFunc]:
@@ -72,8 +84,39 @@ def marked_as_scheduled(module: IRModule, names: Collection[str] | None = None) 
     ]
     module = module.clone()
     for var in todo:
-        module.update_func(var, bound_exponents(module[var.name_hint]).with_attrs(ATTRIBUTES))
+        func = bound_exponents(module[var.name_hint])
+        module.update_func(var, func.with_attrs(_attributes(func)))
     return module
+
+
+def _attributes(func: PrimFunc) -> dict[str, bool]:
+    """What is known of a function once it is scheduled. Programs by hand, such as factorizations,
+    add up in the order that they say."""
+    if any(isinstance(stmt, BlockRealize) and is_opaque(stmt) for stmt in _nests(func)):
+        return {IS_SCHEDULED: True}
+    return ATTRIBUTES
+
+
+def is_opaque(stmt: Stmt) -> bool:
+    """Whether a statement is a block without iterators around a program by hand, as `te.extern`
+    makes it."""
+    if not isinstance(stmt, BlockRealize) or stmt.iter_values:
+        return False
+    inside = list(statements(stmt.block.body))
+    blocks = [stmt.block, *(inner.block for inner in inside if isinstance(inner, BlockRealize))]
+    loops = [inner for inner in inside if isinstance(inner, For)]
+    return (
+        is_const_int(stmt.predicate, 1)
+        and bool(loops)
+        and not any(loop.kind in _ON_THREADS for loop in loops)
+        and not any(block.annotations or block.match_buffers for block in blocks)
+    )
+
+
+def _is_transformed(stmt: Stmt) -> bool:
+    """Whether a schedule has been applied to a statement, whose blocks have keys then."""
+    blocks = [inner.block for inner in statements(stmt) if isinstance(inner, BlockRealize)]
+    return any(block.key is not None for block in blocks)
 
 
 def _is_plain_root(block: Block) -> bool:
@@ -100,7 +143,7 @@ def _is_plain_nest(stmt: Stmt) -> bool:
     if not isinstance(stmt, BlockRealize) or not is_const_int(stmt.predicate, 1):
         return False
     block = stmt.block
-    if block.key is not None or block.annotations or block.match_buffers or block.alloc_buffers:
+    if block.annotations or block.match_buffers or block.alloc_buffers:
         return False
     values = [value for value in stmt.iter_values if isinstance(value, Var)]
     if len(values) != len(stmt.iter_values):

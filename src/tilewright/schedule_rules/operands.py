@@ -166,7 +166,9 @@ def find_contraction(accesses: BlockAccesses) -> Contraction | None:
         return None
     column, moving, fixed = product
     spatial = [var for var in accesses.spatial if accesses.extents[var] != 1]
-    rows = _independent(spatial, moving, column) or _independent(spatial, fixed, column)[-1:]
+    rows = _independent(spatial, moving, column)
+    if not rows and any(accesses.uses(load) > 1 for load in moving):
+        rows = _independent(spatial, fixed, column)[-1:]
     if not rows:
         return None
     row = _best_row(rows, accesses)

@@ -46,16 +46,21 @@ def copy_pieces(sch: Schedule, nest: Nest, machine: Machine) -> Sequence[Structu
         starts = _starts(nest, var)
         if not starts or len(starts) >= MOST_PIECES:
             continue
-        joined = [var] if var is vector else _stretch(nest, var, vector)
+        sizes = [after - before for before, after in pairwise([0, *starts])]
+        joined = [var] if var is vector else _stretch(nest, var, vector, 1 in sizes)
         if joined:
-            sizes = [after - before for before, after in pairwise([0, *starts])]
             return [partial(_in_pieces, joined=joined, sizes=sizes, machine=machine)]
     return []
 
 
-def _stretch(nest: Nest, var: Var, vector: Var) -> list[Var]:
-    """The iterators from `var` to `vector`, if they run over one stretch of memory; else none."""
-    joined = joined_with(vector, nest.accesses, nest.own)
+def _stretch(nest: Nest, var: Var, vector: Var, has_single: bool) -> list[Var]:
+    """The iterators from `var` to `vector`, if they run over one stretch of memory; else none.
+
+    Args:
+        has_single: whether there is a piece with one value of `var`, so that what does not depend
+            on `var` may be for that one.
+    """
+    joined = joined_with(vector, nest.accesses, nest.own, var if has_single else None)
     return joined[joined.index(var) :] if var in joined else []
 
 

@@ -56,9 +56,9 @@ def reduce_along_columns(sch: Schedule, nest: Nest, machine: Machine) -> Sequenc
     these are there.
     """
     accesses, inner = nest.accesses, nest.innermost()
-    if inner is None:
+    if accesses.reduces is None or not accesses.stores:
         return []
-    is_window = nest.reduces_along(inner)
+    is_window = inner is None or nest.reduces_along(inner)
     column = _column_of_windows(nest, inner, machine) if is_window else inner
     if column is None or column not in nest.own:
         return []
@@ -81,11 +81,12 @@ def _has_few_rows(accesses: BlockAccesses) -> bool:
     return (accesses.known_count(accesses.reduction) or FEW_ROWS + 1) <= FEW_ROWS
 
 
-def _column_of_windows(nest: Nest, inner: Var, machine: Machine) -> Var | None:
-    """The iterator over neighbours in the results, if what is reduced are short pieces of rows."""
+def _column_of_windows(nest: Nest, inner: Var | None, machine: Machine) -> Var | None:
+    """The iterator over neighbours in the results, if what is reduced are short pieces of rows, or
+    elements that are not side by side."""
     accesses = nest.accesses
     lanes = machine.lanes(accesses.stores[0].buffer.dtype)
-    rows = joined_with(inner, accesses, accesses.reduction)
+    rows = [] if inner is None else joined_with(inner, accesses, accesses.reduction)
     if None in (accesses.extents[v] for v in rows) or accesses.count(rows) >= lanes:
         return None
     column, largest = nest.neighbours(), nest.largest()

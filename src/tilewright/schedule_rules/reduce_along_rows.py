@@ -35,6 +35,10 @@ MOST_FAR_VECTORS: Final = 4
 SHORT_ROW: Final = 4
 """Vectors of a row up to which several rows are best reduced at once."""
 
+SHORT_PIECE: Final = 64
+"""The same where a row consists of several such pieces, after each of which lanes are put together
+otherwise."""
+
 LONG_ROW: Final = 64
 """Vectors of a row from which on it may pay to ask for what comes later in it."""
 
@@ -85,6 +89,8 @@ def _is_short(nest: Nest, inner: Var, machine: Machine) -> bool:
     lanes = machine.lanes(accesses.stores[0].buffer.dtype)
     extent = accesses.count(row)
     most = SHORT_ROW if extent % lanes == 0 else SHORT_ROW - 1
+    if accesses.count(without(accesses.reduction, inner)) > 1:
+        most = SHORT_PIECE
     return -(-extent // lanes) <= most
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from tilewright.error import DTypeError
 from tilewright.ir.convert import cast
 from tilewright.ir.dtype import DType
-from tilewright.ir.expr import Call, Cast, Expr, IntImm, SizeVar, Var
+from tilewright.ir.expr import Call, Cast, Expr, IntImm, Let, SizeVar, Var
 from tilewright.tir.buffer import Buffer, BufferLoad, BufferRegion, Range
 from tilewright.tir.expr import IterVar
 from tilewright.tir.function import PrimFunc
@@ -73,7 +73,7 @@ class _IndexDType(BufferRewriter):
     def Var(self, var: Var) -> Expr:
         replaced = self._variables.get(var)
         if replaced is None:
-            return var
+            return cast(self._dtype, var) if self._in_index and var.dtype.is_int else var
         return replaced if self._in_index else cast(var.dtype, replaced)
 
     SizeVar = Var
@@ -95,6 +95,8 @@ class _IndexDType(BufferRewriter):
             value = self(node)
             self._in_index = outer
             return cast(self._dtype, value) if value.dtype.is_int else value
+        if isinstance(node, Let) and node.var.dtype.is_int:
+            return Let(self._declare(node.var), self._index(node.value), self(node.body))
         if isinstance(node, Cast) and node.dtype.is_int:
             return cast(self._dtype, self(node.value))
         return node.map_children(self)

@@ -10,7 +10,7 @@ from typing import Any
 from tilewright import te
 from tilewright.error import ArgumentError, ShapeError
 from tilewright.ir.convert import cast
-from tilewright.ir.dtype import promote
+from tilewright.ir.dtype import DType, promote
 from tilewright.ir.expr import Expr, is_const_int
 from tilewright.te.compute import compute
 from tilewright.te.elementwise import same_extent
@@ -142,12 +142,36 @@ def _contract(operands: list[Tensor], names: list[str], result: str) -> Tensor:
     while len(operands) > 2:
         needed = set(result).union(*names[2:])
         kept = "".join(dict.fromkeys(c for c in names[0] + names[1] if c in needed))
-        operands[:2] = [_sum_of_products(operands[:2], names[:2], kept)]
+        operands[:2] = [_product(operands[:2], names[:2], kept)]
         names[:2] = [kept]
-    return _sum_of_products(operands, names, result)
+    return _product(operands, names, result)
+
+
+def _product(operands: Sequence[Tensor], names: Sequence[str], result: str) -> Tensor:
+    """The sum of products of one or two operands, in their dtype."""
+    dtype = _common_dtype(operands)
+    if len(operands) > 1:
+        pairs = zip(operands, names, reversed(names), strict=True)
+        summed = [_without_own_sums(*pair, result) for pair in pairs]
+        operands, names = [tensor for tensor, _ in summed], [letters for _, letters in summed]
+    return in_dtype(_sum_of_products(operands, names, result), dtype)
+
+
+def _without_own_sums(tensor: Tensor, names: str, others: str, result: str) -> tuple[Tensor, str]:
+    """An operand added up along the dimensions that nothing else has, and those that are left.
+
+    In the product, each of these sums would be computed for all elements of the other operand.
+    """
+    kept = "".join(c for c in names if c in others or c in result or names.count(c) > 1)
+    return (tensor, names) if kept == names else (_sum_of_products([tensor], [names], kept), kept)
+
+
+def _common_dtype(operands: Sequence[Tensor]) -> DType:
+    return functools.reduce(promote, (tensor.dtype for tensor in operands))
 
 
 def _sum_of_products(operands: Sequence[Tensor], names: Sequence[str], result: str) -> Tensor:
+    """The sum, in the dtype in which it is added up."""
     extents: dict[str, Expr] = {}
     for tensor, letters in zip(operands, names, strict=True):
         for letter, extent in zip(letters, tensor.shape, strict=True):
@@ -164,8 +188,7 @@ def _sum_of_products(operands: Sequence[Tensor], names: Sequence[str], result: s
         for letter in summed
     }
 
-    dtype = functools.reduce(promote, (tensor.dtype for tensor in operands))
-    wide = accumulator(dtype)
+    wide = accumulator(_common_dtype(operands))
 
     def element(*i: Expr) -> Any:
         at: dict[str, Expr] = dict(zip(result, i, strict=True))
@@ -182,4 +205,4 @@ def _sum_of_products(operands: Sequence[Tensor], names: Sequence[str], result: s
 
     shape = [extents[letter] for letter in result]
     total = compute(shape, element, "T_einsum", tag.COMM_REDUCE if axes else tag.BROADCAST)
-    return in_dtype(or_neutral(total, [extents[letter] for letter in summed]), dtype)
+    return or_neutral(total, [extents[letter] for letter in summed])

@@ -240,6 +240,38 @@ def test_other_products_stay(left, right, axes):
     assert_unchanged(FuseTransposeMatmul(), in_dataflow(x, w, make=make))
 
 
+@pytest.mark.parametrize("swapped", [(0,), (1, 2), (0, 1, 2)])
+@pytest.mark.parametrize("options", [{}, {"causal_mask": "TopLeft", "scale": 0.3}])
+def test_attention_reads_heads_before_sequences(swapped, options):
+    shapes = [(2, N, 3, 4), (2, 6, 3, 4), (2, 6, 3, 5)]
+    given = [
+        (b, n, i, h) if number in swapped else (b, i, n, h)
+        for number, (b, i, n, h) in enumerate(shapes)
+    ]
+    operands = [relax.Var(name, array(*shape)) for name, shape in zip("qkv", given, strict=True)]
+
+    def make(builder, *operands):
+        parts = [
+            builder.emit(op.permute_dims(x, [0, 2, 1, 3])) if number in swapped else x
+            for number, x in enumerate(operands)
+        ]
+        return op.nn.attention(*parts, **options)
+
+    inputs = [values(*(5 if e is N else e for e in shape)) for shape in given]
+    after = check(FuseTransposeMatmul(), in_dataflow(*operands, make=make), *inputs)
+    assert names_of(DeadCodeElimination()(after)["main"]) == ["call_tir"]
+
+
+def test_other_attention_stays():
+    q, k = relax.Var("q", array(2, N, 3, 4)), relax.Var("k", array(2, 3, 4, N))
+
+    def make(builder, q, k):
+        parts = [builder.emit(op.permute_dims(k, [0, 3, 1, 2])) for _ in range(2)]
+        return op.nn.attention(q, *parts)
+
+    assert_unchanged(FuseTransposeMatmul(), in_dataflow(q, k, make=make))
+
+
 def test_the_order_of_products():
     x = relax.Var("x", array(N, 2))
     a, b = relax.Var("a", array(2, 9)), relax.Var("b", array(9, 2))

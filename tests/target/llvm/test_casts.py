@@ -47,19 +47,27 @@ def test_out_of_range_gives_some_number(source, target):
         assert run(values, np.zeros(64, target)) == 0
 
 
-def test_float64_to_halves_is_as_in_the_interpreter():
-    rng = np.random.default_rng(0)
-    # Values next to ties of float16, which rounding to float32 first would send the wrong way.
-    ties = rng.integers(0x400, 0x7BFF, 512).astype("uint16").view("float16").astype("float64")
-    spacing = np.spacing(ties.astype("float16")).astype("float64")
-    values = ties + spacing * (0.5 + rng.choice([-1, 1], 512) * 2.0**-40)
-    for half in ("float16", "bfloat16"):
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("lanes", [1, 8])
+def test_float64_to_halves_is_rounded_once(dtype, lanes):
+    kind = DType(dtype).numpy
+    infinity, bound = (0x7C00, 2.0**16) if dtype == "float16" else (0x7F80, 2.0**128)
+    lower = np.arange(infinity, dtype="uint16")
+    numbers = np.append(lower.view(kind).astype("float64"), bound)
+    # What is next to the middle of two numbers would be rounded the wrong way in two steps.
+    ties = (numbers[:-1] + numbers[1:]) / 2
+    values = np.concatenate([np.nextafter(ties, 0), ties, np.nextafter(ties, np.inf)])
+    expected = np.concatenate([lower, lower + lower % 2, lower + 1])
+    values = np.concatenate([values, -values])
+    expected = np.concatenate([expected, expected | 0x8000])
 
-        def compute(x, half=half):
-            return tir.Cast(DType(half), x)
+    def compute(x):
+        return tir.Cast(DType(dtype).with_lanes(lanes), x)
 
-        check(elementwise(compute, 512, "float64", result=half), values,
-              np.zeros(512, DType(half).numpy))  # fmt: skip
+    result = np.zeros(len(values), kind)
+    run = native(elementwise(compute, len(values), "float64", result=dtype, lanes=lanes))
+    assert run(values, result) == 0
+    np.testing.assert_array_equal(result.view("uint16"), expected)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])

@@ -431,3 +431,72 @@ def test_alignment_of_dimensions_is_refused():
         sch.reindex("B", ("write", 0))
     with pytest.raises(ScheduleError, match=message):
         sch.reindex_cache_write("B", 0, "local", lambda i, j: (j, i))
+
+
+@T.prim_func
+def times_itself(A: T.Buffer((6, 6), "float32"), C: T.Buffer((6, 6), "float32")):
+    for i, j, k in T.grid(6, 6, 6):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            T.reads(A[0:6, 0:6])
+            T.writes(C[vi, vj])
+            with T.init():
+                C[vi, vj] = 0.0
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * A[vk, vj]
+
+
+@T.prim_func
+def times_a_copy(A: T.Buffer((6, 6), "float32"), C: T.Buffer((6, 6), "float32")):
+    A_reindex = T.alloc_buffer((6, 6))
+    for ax0, ax1 in T.grid(6, 6):
+        with T.block("A_reindex"):
+            v0, v1 = T.axis.remap("SS", [ax0, ax1])
+            A_reindex[v0, v1] = A[v1, v0]
+    for i, j, k in T.grid(6, 6, 6):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            T.reads(A[vi, vk], A_reindex[vj, vk])
+            T.writes(C[vi, vj])
+            with T.init():
+                C[vi, vj] = 0.0
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * A_reindex[vj, vk]
+
+
+def test_one_of_two_places():
+    sch = scheduled(times_itself)
+    sch.reindex("C", "A", place=1)
+    assert_module(sch, times_a_copy)
+    assert_same_meaning(times_itself, sch)
+    again = scheduled(times_itself)
+    sch.trace.apply_to_schedule(again)
+    assert_module(again, times_a_copy)
+
+
+@T.prim_func
+def times_its_next(A: T.Buffer((8,), "float32"), C: T.Buffer((6,), "float32")):
+    for i in range(6):
+        with T.block("C"):
+            vi = T.axis.spatial(6, i)
+            C[vi] = A[vi + 1] * A[vi] + A[vi + 1] * A[vi + 2]
+
+
+def test_one_of_three_places_is_replaced_wherever_it_is_read():
+    sch = scheduled(times_its_next)
+    sch.reindex("C", "A", place=0)
+    block = sch.get(sch.get_block("C"))
+    assert [region.buffer.name for region in block.reads] == ["A", "A_reindex"]
+    assert str(block.body).count("A_reindex[vi]") == 2
+    assert_same_meaning(times_its_next, sch)
+
+
+@pytest.mark.parametrize(
+    ("func", "buffer", "place", "message"),
+    [
+        (times_itself, "A", 2, "accesses `A` at 2 places, so there is none of number 2"),
+        (times_itself, "A", -1, "accesses `A` at 2 places, so there is none of number -1"),
+        (times_itself, "C", 0, "`C` writes `C`, at one place only"),
+    ],
+)
+def test_a_place_that_there_is_not(func, buffer, place, message):
+    with pytest.raises(ScheduleError, match=message):
+        scheduled(func).reindex("C", buffer, place=place)

@@ -1,12 +1,13 @@
 """Full tiles run without conditions."""
 
+import numpy as np
 import pytest
 from tests.passes import lower
 from tests.tir.transform.programs import function, int_var, loop_names, loop_nest, matmul, of_kind
 
 from tilewright.ir.arithmetic import logical_and
 from tilewright.ir.convert import const
-from tilewright.ir.expr import Call
+from tilewright.ir.expr import Call, IntImm
 from tilewright.tir import (
     Allocate,
     BufferLoad,
@@ -18,6 +19,7 @@ from tilewright.tir import (
     decl_buffer,
     seq,
 )
+from tilewright.tir.interpreter import interpret
 from tilewright.tir.op import if_then_else
 from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.analysis.ranges import conjuncts
@@ -340,3 +342,47 @@ def test_the_sum_of_a_tile_without_some_of_its_vectors_is_cut_in_two_as_well():
     split_body = split(function((A, B, C, X), loop_nest([(panel, 6)], body)))
     loops = [int(loop.extent) for loop in of_kind(split_body, For) if loop.loop_var.name == "step"]
     assert set(loops) == {64}
+
+
+def sums_of_windows(guard):
+    """``C[i] += A[i, k]`` for those of 40 steps where ``guard(i, k)`` holds."""
+    A, C = decl_buffer((9, 40), name="A"), decl_buffer((9,), name="C")
+    i, k = int_var("i"), int_var("k")
+    store = BufferStore(C, C[i] + A[i, k], (i,))
+    nest = loop_nest([(i, 9), (k, 40)], IfThenElse(guard(i, k), store))
+    before = function((A, C), nest)
+    return before, split_full_tiles(inline_lets(lower(before)))
+
+
+@pytest.mark.parametrize(
+    "guard",
+    [
+        lambda i, k: k < (i * 40 + 8) // 9 + 1,
+        lambda i, k: k <= i,
+        lambda i, k: (i * 7) // 2 - 3 > k,
+        lambda i, k: logical_and(k < 41 - i * 3, k % 3 < i),
+    ],
+)
+def test_a_loop_over_a_window_ends_with_it(guard):
+    before, after = sums_of_windows(guard)
+    (loop,) = [node for node in of_kind(after.body, For) if node.loop_var.name == "k"]
+    assert not isinstance(loop.extent, IntImm)
+    data = np.random.default_rng(0).integers(0, 9, (9, 40)).astype("float32")
+    results = [np.zeros(9, "float32") for _ in range(2)]
+    for func, result in zip((before, after), results, strict=True):
+        interpret(func, data, result)
+    np.testing.assert_array_equal(*results)
+
+
+@pytest.mark.parametrize(
+    "guard",
+    [
+        lambda i, k: i * 40 + k < 300,  # of a tile, which most are full
+        lambda i, k: k % 5 < i,  # holds again later
+        lambda i, k: k > i,  # holds at the end
+    ],
+)
+def test_other_guards_leave_the_loop_as_it_is(guard):
+    _, after = sums_of_windows(guard)
+    loops = [node for node in of_kind(after.body, For) if node.loop_var.name == "k"]
+    assert all(isinstance(loop.extent, IntImm) for loop in loops)

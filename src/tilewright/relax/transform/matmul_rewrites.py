@@ -26,6 +26,7 @@ from tilewright.relax.expr import (
     Var,
     VarBinding,
 )
+from tilewright.relax.op.nn.attention import attend
 from tilewright.relax.sizes import assume_sizes, symbolic_vars_of
 from tilewright.relax.struct_info import TensorStructInfo
 from tilewright.relax.transform.function_pass import (
@@ -229,6 +230,8 @@ class FuseTransposeMatmul(ModulePass):
         before:  lv = R.permute_dims(w)
                  lv1 = R.matmul(x, lv)
         after:   lv1 = R.call_tir(cls.NT_matmul, (x, w), ...)
+
+    Attention reads queries, keys and values with the heads before the sequence in the same way.
     """
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
@@ -238,6 +241,8 @@ class FuseTransposeMatmul(ModulePass):
 class _Fusion(CountingMutator):
     def visit_call_(self, call: Call) -> Any:
         call = super().visit_call_(call)
+        if is_call_of(call, "nn.attention"):
+            return self._attention(self.builder_.normalize(call))
         if not is_call_of(call, "matmul"):
             return call
         call = self.builder_.normalize(call)
@@ -260,6 +265,23 @@ class _Fusion(CountingMutator):
 
         return self.builder_.call_te(kernel, left, source, primfunc_name_hint="NT_matmul")
 
+    def _attention(self, call: Call) -> Any:
+        operands, heads_first = list(call.args[:3]), [False] * 3
+        for number, operand in enumerate(operands):
+            swapped = self.sole_definition(operand)
+            if is_call_of(swapped, "permute_dims") and _swaps_heads(swapped):
+                operands[number], heads_first[number] = swapped.args[0], True
+        infos = [argument.struct_info for argument in (*call.args, *operands)]
+        if not any(heads_first):
+            return call
+        if not all(isinstance(i, TensorStructInfo) and i.extents is not None for i in infos):
+            return call
+        query, key, value = (info.extents for info in infos[:3])
+        pairs = [(query[n], key[n]) for n in (0, 2, 3)] + [(key[n], value[n]) for n in range(3)]
+        if not all(self.builder_.analyzer.can_prove_equal(*pair) for pair in pairs):
+            return call
+        return attend(self.builder_, call, operands, (query, key), heads_first)
+
     def _batches_agree(self, left: Any, right: Any) -> bool:
         """Whether nothing broadcasts, or only one matrix along all."""
         a, b = left.struct_info.extents[:-2], right.struct_info.extents[:-2]
@@ -267,6 +289,11 @@ class _Fusion(CountingMutator):
             return False
         same = len(a) == len(b) and all(map(self.builder_.analyzer.can_prove_equal, a, b))
         return same or not b
+
+
+def _swaps_heads(call: Call) -> bool:
+    axes = call.attrs.get("axes")
+    return axes is not None and [int(axis) for axis in axes] == [0, 2, 1, 3]
 
 
 def _swaps_the_last_two(call: Call) -> bool:

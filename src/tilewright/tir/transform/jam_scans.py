@@ -32,20 +32,24 @@ from tilewright.tir.transform.scan_lanes import Scan, lanes_of, rows_in_lanes
 ROWS: Final = 8
 """Number of rows that run side by side: two for each cycle in which an addition waits."""
 
-LEAST_GROUPS: Final = 64
-"""Minimum number of groups of rows of a parallel loop, for threads to share."""
+GROUPS_OF_CORE: Final = 4
+"""Minimum number of groups of rows of a parallel loop for each core."""
 
 MOST_OWN: Final = 4
 """Maximum number of elements that a row has for itself, which become registers."""
 
 
-def jam_scan(loop: For, aliases: Aliases, vector_bits: int) -> Stmt | None:
+def jam_scan(loop: For, aliases: Aliases, vector_bits: int, least_groups: int) -> Stmt | None:
     """`loop` with its rows side by side; None if it is not a scan, or its rows may
-    depend on each other."""
+    depend on each other.
+
+    Args:
+        least_groups: minimum number of groups of rows of a parallel loop, for threads to share.
+    """
     scan = _scan(loop)
     if scan is None or not isinstance(loop.extent, IntImm):
         return None
-    least = LEAST_GROUPS if loop.kind is ForKind.PARALLEL else 1
+    least = least_groups if loop.kind is ForKind.PARALLEL else 1
     most = loop.extent.value // least
     if most < 2 or not _are_independent(scan, aliases):
         return None
@@ -66,7 +70,7 @@ def jam_scan(loop: For, aliases: Aliases, vector_bits: int) -> Stmt | None:
     rest = loop.replace(
         min=as_expr(loop.min + groups * count), extent=const(left, loop.extent.dtype)
     )
-    return seq(body, jam_scan(rest, aliases, vector_bits) or Iteration({})(rest))
+    return seq(body, jam_scan(rest, aliases, vector_bits, least_groups) or Iteration({})(rest))
 
 
 def _scan(loop: For) -> Scan | None:

@@ -172,7 +172,7 @@ AccumulateLanes = pass_of(
     "AccumulateLanes", accumulate_lanes, "vector_bits", "vector_registers", opt_level=1
 )
 UnrollAndJam = pass_of(
-    "UnrollAndJam", unroll_and_jam, "vector_bits", "vector_registers", opt_level=1
+    "UnrollAndJam", unroll_and_jam, "vector_bits", "vector_registers", "cores", opt_level=1
 )
 PromoteRegisters = pass_of(
     "PromoteRegisters", promote_registers, "vector_bits", "vector_registers", opt_level=1

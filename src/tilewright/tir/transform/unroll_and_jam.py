@@ -29,14 +29,14 @@ from tilewright.tir.transform.analysis.accesses import (
 from tilewright.tir.transform.analysis.affine import occurs
 from tilewright.tir.transform.analysis.memory_uses import Aliases
 from tilewright.tir.transform.building.statements import StatementRewriter
-from tilewright.tir.transform.jam_scans import LEAST_GROUPS, jam_scan, statements_of
+from tilewright.tir.transform.jam_scans import GROUPS_OF_CORE, jam_scan, statements_of
 from tilewright.tir.transform.machine import MOST_JAMMED_ROWS, RESERVED_REGISTERS
 
 MOST_STATEMENTS = 64
 
 
 def unroll_and_jam(
-    func: PrimFunc, *, vector_bits: int = 512, vector_registers: int = 32
+    func: PrimFunc, *, vector_bits: int = 512, vector_registers: int = 32, cores: int = 16
 ) -> PrimFunc:
     """`func` with independent rows of innermost reductions side by side.
 
@@ -44,13 +44,20 @@ def unroll_and_jam(
         func: a function over flat buffers, without vectorised or unrolled loops.
         vector_bits: width of a vector register; wider vectors take several.
         vector_registers: how many there are.
+        cores: number of threads that share parallel loops.
     """
-    return func.with_body(_Jam(Aliases(func), vector_bits, vector_registers)(func.body))
+    least_groups = GROUPS_OF_CORE * cores
+    return func.with_body(
+        _Jam(Aliases(func), vector_bits, vector_registers, least_groups)(func.body)
+    )
 
 
 class _Jam(StatementRewriter):
-    def __init__(self, aliases: Aliases, vector_bits: int, vector_registers: int) -> None:
+    def __init__(
+        self, aliases: Aliases, vector_bits: int, vector_registers: int, least_groups: int
+    ) -> None:
         self._aliases = aliases
+        self._least_groups = least_groups
         self._vector_bits = vector_bits
         self._free = vector_registers - RESERVED_REGISTERS
         self._accesses = MemoryReferences()
@@ -58,7 +65,7 @@ class _Jam(StatementRewriter):
     def For(self, loop: For) -> Stmt:
         inner = loop.body
         if not isinstance(inner, For):
-            jammed = jam_scan(loop, self._aliases, self._vector_bits)
+            jammed = jam_scan(loop, self._aliases, self._vector_bits, self._least_groups)
             return jammed or loop.map_children(self)
         stores = _reduction(inner)
         if stores is None or not self._may_jam(loop, inner, stores):
@@ -99,7 +106,7 @@ class _Jam(StatementRewriter):
         limit = min(self._free // cost, MOST_JAMMED_ROWS, MOST_STATEMENTS // len(stores))
         extent = loop.extent.value
         if loop.kind is ForKind.PARALLEL:
-            limit = min(limit, extent // LEAST_GROUPS)
+            limit = min(limit, extent // self._least_groups)
         return max((rows for rows in range(1, limit + 1) if extent % rows == 0), default=1)
 
 

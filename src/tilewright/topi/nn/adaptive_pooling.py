@@ -101,7 +101,7 @@ def _windows(extent: Expr, count: int) -> _Windows:
     known = constant(extent)
     if known is not None:
         sizes = [-(-(i + 1) * known // count) - i * known // count for i in range(count)]
-        largest = as_expr(max(sizes))
+        largest = as_expr(max(sizes), extent.dtype)
     else:
         largest = simplified(floordiv(extent + count - 1, count) + 1)
 

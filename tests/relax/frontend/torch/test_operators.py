@@ -106,6 +106,7 @@ FUNCTIONS = {
     "sqrt": lambda x: torch.sqrt(x.abs()),
     "tan": torch.tan,
     "halves to even": lambda x: torch.round(torch.floor(x) + 0.5),
+    "neg of bytes": lambda x: -x.abs().to(torch.uint8),
     "sqrt of integers": lambda x: torch.sqrt(x.abs().to(torch.int64)),
 }  # fmt: skip
 ACTIVATIONS = {
@@ -151,6 +152,7 @@ REDUCTIONS = {
     "std": lambda x: x.std(),
     "var_mean": lambda x: torch.var_mean(x, 2)[0] + torch.var_mean(x, 2)[1],
     "norm": lambda x: torch.linalg.vector_norm(x, dim=1),
+    "norm of bfloat16": lambda x: torch.linalg.vector_norm(x.bfloat16(), dim=1).float(),
     "norm 1": lambda x: x.norm(p=1, dim=-1),
     "norm 3": lambda x: torch.linalg.vector_norm(x, 3, dim=(0, 2)),
     "norm 0": lambda x: torch.linalg.vector_norm(x.relu(), 0, dim=1),
@@ -174,6 +176,7 @@ REDUCTIONS = {
     "topk": lambda x: torch.topk(x, 2, 1)[0],
     "places of topk": lambda x: torch.topk(x, 2, -1, largest=False)[1],
     "sort": lambda x: torch.sort(x, 1, descending=True)[0],
+    "sort with places": lambda x: torch.stack([y.double() for y in torch.sort(x, 1)]),
     "argsort": lambda x: torch.argsort(x, 1),
     "kthvalue": lambda x: torch.kthvalue(x, 2, 1)[0],
     "place of kthvalue": lambda x: torch.kthvalue(x, 3, keepdim=True)[1],

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
+from tilewright import te
 from tilewright.error import ArgumentValueError
 from tilewright.ir.convert import const
 from tilewright.ir.dtype import INT64
@@ -72,16 +74,46 @@ def _legalize(builder: Any, expr: Call) -> Any:
     batch, _, heads, size = extents
     key, keys = sized(builder, agreeing(builder, expr.args[1], {0: batch, 2: heads, 3: size}))
     value = agreeing(builder, expr.args[2], {0: batch, 1: keys[1], 2: heads})
-    shape = _scores(extents, keys)
+    return attend(builder, expr, (query, key, value), (extents, keys))
+
+
+def attend(
+    builder: Any,
+    expr: Call,
+    operands: Sequence[Any],
+    shapes: tuple[tuple[Expr, ...], tuple[Expr, ...]],
+    heads_first: Sequence[bool] = (False, False, False),
+) -> Any:
+    """The call of the kernel of an attention.
+
+    Args:
+        builder: where it is emitted.
+        expr: the call of the operator.
+        operands: query, key and value, whose extents agree.
+        shapes: those of query and key, as the operator has them.
+        heads_first: which operands have the heads before the sequence.
+    """
+    shape = _scores(*shapes)
     bias = [fitting(builder, with_extents(builder, item), shape) for item in expr.args[3:]]
     attrs = expr.attrs
     mask, window = attrs.get("causal_mask"), attrs.get("window_size")
 
-    def kernel(q: Tensor, k: Tensor, v: Tensor, *b: Tensor) -> Tensor:
+    def kernel(*tensors: Tensor) -> Tensor:
+        pairs = zip(tensors[:3], heads_first, strict=True)
+        q, k, v = (_heads_second(x) if first else x for x, first in pairs)
         keys_of = None if mask is None else causal(q.shape[1], k.shape[1], mask, window)
-        return attention_kernel(q, k, v, b[0] if b else None, attrs.get("scale"), keys_of)
+        added = tensors[3] if bias else None
+        return attention_kernel(q, k, v, added, attrs.get("scale"), keys_of)
 
-    return builder.call_te(kernel, query, key, value, *bias, primfunc_name_hint="attention")
+    return builder.call_te(kernel, *operands, *bias, primfunc_name_hint="attention")
+
+
+def _heads_second(x: Tensor) -> Tensor:
+    """``(batch, sequence, heads, size)`` of a tensor with the heads before the sequence."""
+    batch, heads, sequence, size = x.shape
+    return te.compute(
+        (batch, sequence, heads, size), lambda b, i, n, h: x(b, n, i, h), "T_heads", "injective"
+    )
 
 
 _ATTENTION = register("nn.attention", ("query", "key", "value", "bias*"), _infer, _legalize)

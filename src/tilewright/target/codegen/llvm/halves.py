@@ -111,22 +111,29 @@ class Halves:
     def rounded_to_odd(self, value: str, dtype: DType) -> str:
         """The float32 that a float64 becomes on its way to a half type.
 
-        What is not exact gets an odd last bit (Boldo, Melquiond 2008): the second rounding then
-        sees on which side of a tie the value is, and the result is as if it was rounded once.
+        It has 14 bits, the last of which is odd if others were lost (Boldo, Melquiond 2008): the
+        second rounding then sees on which side of a tie the value is, and the result is as if it
+        was rounded once. With so few bits the float32 is exact also where it is denormal, as far
+        as a half type has numbers.
         """
-        _, word, wide, _ = self._types(dtype)
-        double, test = value_type(dtype), value_type(DType("bool").with_lanes(dtype.lanes))
-        nearest = self._pure(f"fptrunc {double} {value} to {wide}", value)
-        back = self._pure(f"fpext {wide} {nearest} to {double}", nearest)
-        exact = self._pure(f"fcmp ueq {double} {back}, {value}", back, value)
-        above = self._pure(f"fcmp ogt {double} {back}, {value}", back, value)
-        negative = self._pure(f"fcmp olt {double} {value}, {self._zero(dtype)}", value)
-        away = self._pure(f"xor {test} {above}, {negative}", above, negative)
-        bits = self._pure(f"bitcast {wide} {nearest} to {word}", nearest)
-        down = self._op("sub", word, bits, 1, dtype)
-        odd = self._op("or", word, self._choose(away, down, bits, word, dtype), 1, dtype)
-        chosen = self._choose(exact, bits, odd, word, dtype)
-        return self._pure(f"bitcast {word} {chosen} to {wide}", chosen)
+        _, _, wide, _ = self._types(dtype)
+        double, word = (
+            value_type(DType(name).with_lanes(dtype.lanes)) for name in ("float64", "int64")
+        )
+        lost = (1 << 39) - 1
+
+        def apply(op: str, bits: str, constant: int) -> str:
+            return self._pure(
+                f"{op} {word} {bits}, {splat('i64', str(constant), dtype.lanes)}", bits
+            )
+
+        bits = self._pure(f"bitcast {double} {value} to {word}", value)
+        # Whatever is lost carries into the last bit that is kept.
+        carried = apply("add", apply("and", bits, lost), lost)
+        either = self._pure(f"or {word} {bits}, {carried}", bits, carried)
+        odd = apply("and", either, ~lost)
+        short = self._pure(f"bitcast {word} {odd} to {double}", odd)
+        return self._pure(f"fptrunc {double} {short} to {wide}", short)
 
     def sum_rounded_to_odd(self, a: str, b: str, dtype: DType) -> str:
         """The sum of two float64 values, with an odd last bit if it is not exact.

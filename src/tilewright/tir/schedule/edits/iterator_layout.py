@@ -44,6 +44,8 @@ from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import Block, BlockKey, BlockRealize, BufferStore, For, Stmt
 from tilewright.tir.substitute import substitute, variables_of
 
+Indices = tuple[Expr, ...]
+
 
 class Layout(NamedTuple):
     """A cache of the element that each instance of a block accesses.
@@ -63,10 +65,10 @@ class Layout(NamedTuple):
 
 def layout_of(
     block: BlockRealize, buffer: Buffer, index_map: IndexMap | None, name: str,
-    storage_scope: str,
+    storage_scope: str, place: int | None = None,
 ) -> Layout:  # fmt: skip
     """The layout of a cache; the arguments are those of `reindexed_read`."""
-    indices = _only_indices(block, buffer)
+    indices = _indices(block, buffer, place)
     iterators = block.block.iter_vars
     mentioned = {var for index in indices for var in variables_of(index)}
     if index_map is None:
@@ -81,42 +83,61 @@ def layout_of(
     return Layout(used, indices, cache, tuple(cache_indices))
 
 
-def _only_indices(block: BlockRealize, buffer: Buffer) -> tuple[Expr, ...]:
-    """The indices of all accesses of a buffer in a block without blocks inside."""
+def _indices(block: BlockRealize, buffer: Buffer, place: int | None) -> Indices:
+    """The indices of all accesses of a buffer in a block without blocks inside, or of those at one
+    of several places."""
     require_no_blocks_inside(block)
-    found: list[tuple[Expr, ...]] = []
     for node in walk(block.block):
         if isinstance(node, MatchBufferRegion) and node.source.buffer is buffer:
             raise ScheduleError(
                 f"{{0}} has the view `{node.buffer.name}` of `{buffer.name}`", at=[block]
             )
-        if isinstance(node, (BufferLoad, BufferStore)) and node.buffer is buffer:
-            found.append(node.indices)
-        elif node is buffer.data:
+        if node is buffer.data:
             raise ScheduleError(f"{{0}} uses the pointer of `{buffer.name}`", at=[block])
+    found = _places(block.block, buffer)
     if not found:
         raise ScheduleError(
             f"{{0}} accesses `{buffer.name}` in another way than by its indices", at=[block]
         )
+    if place is None and len(found) > 1:
+        raise ScheduleError(
+            f"{{0}} accesses more than one element of `{buffer.name}`: "
+            f"{list(found[0])!r} and {list(found[1])!r}",
+            at=[block],
+        )
+    if place is not None and not 0 <= place < len(found):
+        raise ScheduleError(
+            f"{{0}} accesses `{buffer.name}` at {len(found)} places, so there is none of number "
+            f"{place}",
+            at=[block],
+        )
+    indices = found[place or 0]
     iterators = {item.var for item in block.block.iter_vars}
     inside = {
         node.loop_var if isinstance(node, For) else getattr(node, "var", None)
         for node in walk(block.block.body)
     } - iterators
-    for indices in found:
-        if not all(structural_equal(a, b) for a, b in zip(indices, found[0], strict=True)):
-            raise ScheduleError(
-                f"{{0}} accesses more than one element of `{buffer.name}`: "
-                f"{list(found[0])!r} and {list(indices)!r}",
-                at=[block],
-            )
-        if any(i.dtype.lanes > 1 or _varies(i, inside) for i in indices):
-            raise ScheduleError(
-                f"{{0}} accesses more than one element of `{buffer.name}`: its indices "
-                f"{list(indices)!r} are not given by the iterators alone",
-                at=[block],
-            )
-    return found[0]
+    if any(i.dtype.lanes > 1 or _varies(i, inside) for i in indices):
+        raise ScheduleError(
+            f"{{0}} accesses more than one element of `{buffer.name}`: its indices "
+            f"{list(indices)!r} are not given by the iterators alone",
+            at=[block],
+        )
+    return indices
+
+
+def _places(block: Block, buffer: Buffer) -> list[Indices]:
+    """The different indices of a buffer in a block, in the order of the program."""
+    found: list[Indices] = []
+    for node in walk(block):
+        is_access = isinstance(node, (BufferLoad, BufferStore)) and node.buffer is buffer
+        if is_access and not any(_are_equal(node.indices, known) for known in found):
+            found.append(node.indices)
+    return found
+
+
+def _are_equal(some: Indices, others: Indices) -> bool:
+    return all(structural_equal(a, b) for a, b in zip(some, others, strict=True))
 
 
 def _varies(index: Expr, inside: set[Any]) -> bool:
@@ -174,7 +195,7 @@ def require_injective(
 
 def reindexed_read(
     tree: FunctionTree, block: BlockRealize, buffer: Buffer, index_map: IndexMap | None, name: str,
-    storage_scope: str,
+    storage_scope: str, place: int | None = None,
 ) -> Edit:  # fmt: skip
     """A block reads through a cache which a new block in front of it fills.
 
@@ -185,8 +206,9 @@ def reindexed_read(
             one dimension per iterator that the indices mention.
         name: the name of the cache and of the new block.
         storage_scope: where the cache lives.
+        place: which one of several places is read through the cache, if only one is.
     """
-    layout = layout_of(block, buffer, index_map, name, storage_scope)
+    layout = layout_of(block, buffer, index_map, name, storage_scope, place)
     scope = scope_of(tree, block)
     if tree.checked:
         require_no_view(tree, scope, buffer)
@@ -310,23 +332,41 @@ def _outside(
 
 
 class _Reindexing(Rewriter):
-    """Lets a block access the cache in place of the buffer."""
+    """Lets a block access the cache in place of the buffer, where the indices are those of it."""
 
     def __init__(self, buffer: Buffer, layout: Layout) -> None:
         self._buffer = buffer
         self._layout = layout
 
+    def Block(self, block: Block) -> Any:
+        buffer, layout = self._buffer, self._layout
+        others = [place for place in _places(block, buffer) if not self._is_cached(place)]
+        new = block.map_children(self)
+        if not others:
+            return new
+        read = [BufferRegion.of_element(buffer, others[0])]
+        if len(others) > 1:
+            read = [region for region in block.reads if region.buffer is buffer]
+        cached = BufferRegion.of_element(layout.cache, layout.cache_indices)
+        unchanged = [region for region in block.reads if region.buffer is not buffer]
+        return new.replace(reads=(*unchanged, *read, cached))
+
     def BufferLoad(self, load: BufferLoad) -> Any:
+        is_cached = load.buffer is self._buffer and self._is_cached(load.indices)
         load = load.map_children(self)
-        if load.buffer is not self._buffer:
+        if not is_cached:
             return load
         return load.replace(buffer=self._layout.cache, indices=self._layout.cache_indices)
 
     def BufferStore(self, store: BufferStore) -> Any:
+        is_cached = store.buffer is self._buffer and self._is_cached(store.indices)
         store = store.map_children(self)
-        if store.buffer is not self._buffer:
+        if not is_cached:
             return store
         return store.replace(buffer=self._layout.cache, indices=self._layout.cache_indices)
+
+    def _is_cached(self, indices: Indices) -> bool:
+        return _are_equal(indices, self._layout.indices)
 
     def BufferRegion(self, region: BufferRegion) -> Any:
         if region.buffer is not self._buffer:

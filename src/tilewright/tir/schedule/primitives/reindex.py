@@ -17,13 +17,14 @@ from tilewright.tir.schedule.buffer_reference import (
 )
 from tilewright.tir.schedule.edits.iterator_layout import reindexed_read, reindexed_write
 from tilewright.tir.schedule.edits.stage import require_not_root
+from tilewright.tir.schedule.errors import ScheduleError
 from tilewright.tir.schedule.primitive import primitive
 from tilewright.tir.schedule.tree import Edit, FunctionTree
 from tilewright.tir.stmt import BlockRealize
 
 
 @primitive
-def reindex(tree: FunctionTree, block: BlockRealize, buffer: Any) -> Edit:
+def reindex(tree: FunctionTree, block: BlockRealize, buffer: Any, place: int | None = None) -> Edit:
     """Let a block access a buffer through a cache whose indices are the block's iterators.
 
     The cache has one dimension for each iterator that the indices of the buffer mention.
@@ -47,14 +48,17 @@ def reindex(tree: FunctionTree, block: BlockRealize, buffer: Any) -> Edit:
                 vi, vj = T.axis.remap("SS", [i, j])
                 B[vi, vj] = A_reindex[vi, vj] * T.float32(2)
 
-    Requires: the block contains no other block, and accesses the buffer at one place only. For a
-    buffer that it writes: different instances write different elements (those of a reduction
-    aside), without gaps between the values of the iterators.
+    Requires: the block contains no other block, and accesses the buffer at one place only, unless
+    `place` says at which of those that it reads. For a buffer that it writes: different instances
+    write different elements (those of a reduction aside), without gaps between the values of the
+    iterators.
 
     Args:
         block: the block.
         buffer: ``("read", index)`` or ``("write", index)``, the name of the buffer, or itself. A
             buffer that is both read and written is cached as one that is written.
+        place: which of several places of a buffer is meant that the block only reads, in the order
+            of the program: ``A[i, k] * A[k, j]`` has places 0 and 1.
 
     Returns:
         The block that copies.
@@ -70,9 +74,14 @@ def reindex(tree: FunctionTree, block: BlockRealize, buffer: Any) -> Edit:
     require_not_root(tree, block)
     region = any_buffer(block, buffer)
     reference = recorded_reference(block, region)
-    reindexed = reindexed_write if reference[0] == "write" else reindexed_read
     source = region.buffer
-    edit = reindexed(tree, block, source, None, f"{source.name}_reindex", source.scope())
+    cache = None, f"{source.name}_reindex", source.scope()
+    if reference[0] == "read":
+        edit = reindexed_read(tree, block, source, *cache, place)
+    elif place is None:
+        edit = reindexed_write(tree, block, source, *cache)
+    else:
+        raise ScheduleError(f"{{0}} writes `{source.name}`, at one place only", at=[block])
     return edit._replace(recorded={"buffer": list(reference)})
 
 

@@ -18,7 +18,7 @@ _FUNCTIONS: Final = {
         "exp", "floor", "log", "log10", "log2", "round", "rsqrt", "sigmoid", "sign", "sin", "sinh",
         "sqrt", "square", "tan", "tanh",
     )
-} | {"neg": op.negative}  # fmt: skip
+}  # fmt: skip
 
 
 def _function(function: Any) -> Any:
@@ -29,6 +29,13 @@ def _function(function: Any) -> Any:
 
 
 convert_by({f"aten.{name}": _function(function) for name, function in _FUNCTIONS.items()})
+
+
+@converts("aten.neg")
+def neg(graph: Graph, x: Any) -> Any:
+    """``-x``; an unsigned number wraps around."""
+    unsigned = graph.dtype_of(x).startswith("uint")
+    return graph.emit(op.subtract(0, x) if unsigned else op.negative(x))
 
 
 @converts("aten.log1p")

@@ -100,18 +100,23 @@ def vector_norm(
     graph: Graph, x: Any, order: float = 2, dim: Dims = None, keepdim: bool = False, *,
     dtype: Any = None,
 ) -> Any:  # fmt: skip
-    """The norm of vectors along dimensions."""
-    x, axes = graph.cast(x, graph.dtype), _axes(dim)
+    """The norm of vectors along dimensions, of half precision in single precision."""
+    wide = "float64" if graph.dtype == "float64" else "float32"
+    norm = _norm(graph, graph.cast(x, wide), order, _axes(dim), keepdim)
+    return graph.cast(graph.emit(norm), graph.dtype)
+
+
+def _norm(graph: Graph, x: Any, order: float, axes: Any, keepdim: bool) -> Any:
     if order == 2:
-        return graph.emit(op.sqrt(op.sum(op.multiply(x, x), axes, keepdim)))
+        return op.sqrt(op.sum(op.multiply(x, x), axes, keepdim))
     if order == 1:
-        return graph.emit(op.sum(op.abs(x), axes, keepdim))
+        return op.sum(op.abs(x), axes, keepdim)
     if math.isinf(order):
-        return graph.emit((op.max if order > 0 else op.min)(op.abs(x), axes, keepdim))
+        return (op.max if order > 0 else op.min)(op.abs(x), axes, keepdim)
     if order == 0:
-        return graph.emit(op.sum(op.astype(op.not_equal(x, 0), graph.dtype), axes, keepdim))
+        return op.sum(op.astype(op.not_equal(x, 0), graph.dtype_of(x)), axes, keepdim)
     total = op.sum(op.power(op.abs(x), order), axes, keepdim)
-    return graph.emit(op.power(total, 1 / order))
+    return op.power(total, 1 / order)
 
 
 @converts("aten.logsumexp")

@@ -46,7 +46,7 @@ convert_by({
 def topk(
     graph: Graph, x: Any, k: int, dim: int = -1, largest: bool = True, is_sorted: bool = True
 ) -> list[Any]:
-    """The `k` largest or smallest elements, and where they are."""
+    """The `k` largest or smallest elements, or all for 0, and where they are."""
     pair = graph.emit(op.topk(x, k, dim, "both", largest, "int64"))
     return [graph.emit(pair[0]), graph.emit(pair[1])]
 
@@ -54,6 +54,8 @@ def topk(
 @converts("aten.sort.default")
 def sort(graph: Graph, x: Any, dim: int = -1, descending: bool = False) -> list[Any]:
     """The elements in order along `dim`, and where they were."""
+    if graph.uses_result(0) and graph.uses_result(1):  # one sorting gives both
+        return topk(graph, x, 0, dim, descending)
     order = argsort(graph, x, dim, descending)
     return [graph.emit(op.sort(x, dim, descending)), order]
 
