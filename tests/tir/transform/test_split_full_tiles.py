@@ -7,7 +7,7 @@ from tests.tir.transform.programs import function, int_var, loop_names, loop_nes
 
 from tilewright.ir.arithmetic import logical_and
 from tilewright.ir.convert import const
-from tilewright.ir.expr import Call, IntImm
+from tilewright.ir.expr import Call, IntImm, Var
 from tilewright.tir import (
     Allocate,
     BufferLoad,
@@ -372,6 +372,19 @@ def test_a_loop_over_a_window_ends_with_it(guard):
     for func, result in zip((before, after), results, strict=True):
         interpret(func, data, result)
     np.testing.assert_array_equal(*results)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+@pytest.mark.parametrize("includes", [True, False])
+def test_the_end_of_a_window_may_be_the_largest_number(dtype, includes):
+    A, n, k = decl_buffer((40,), name="A"), Var("n", dtype), Var("k", dtype)
+    store = BufferStore(A, A[k] + 1.0, (k,))
+    body = loop_nest([(k, const(40, dtype))], IfThenElse(k <= n if includes else k < n, store))
+    func = split_full_tiles(inline_lets(lower(function((A,), body, scalars=(n,)))))
+    for end in (-1, 0, 7, int(np.iinfo(dtype).max)):
+        result = np.zeros(40, "float32")
+        interpret(func, result, end)
+        assert result.sum() == max(0, min(40, end + includes))
 
 
 @pytest.mark.parametrize(

@@ -64,11 +64,11 @@ def _ending_early(loop: For) -> For:
     kept: list[Expr] = []
     count: Expr = extent
     for part in conjuncts(branch.condition):
-        end = _end(part, loop, extent.value)
-        if end is None:
+        own = _count(part, loop, extent)
+        if own is None:
             kept.append(part)
         else:
-            count = minimum(count, cast(extent.dtype, end) - loop.min)
+            count = minimum(count, own)
     if count is extent:
         return loop
     body = branch.then_case
@@ -77,10 +77,11 @@ def _ending_early(loop: For) -> For:
     return loop.replace(extent=count, body=body)
 
 
-def _end(condition: Expr, loop: For, extent: int) -> Expr | None:
-    """The value of the variable of a loop from which on a comparison no longer holds.
+def _count(condition: Expr, loop: For, extent: IntImm) -> Expr | None:
+    """The number of iterations of a loop up to which a comparison holds, `extent` or fewer.
 
-    None if there is no such value, it may not be computed outside, or the loop is one over a tile.
+    None if it may hold again later, the number may not be computed outside, or the loop is one over
+    a tile.
     """
     if isinstance(condition, (LT, LE)):
         form = difference(condition.a, condition.b)
@@ -92,10 +93,15 @@ def _end(condition: Expr, loop: For, extent: int) -> Expr | None:
     if parts is None or not parts[0].is_constant() or parts[0].constant != 1:
         return None
     rest = parts[1]
-    if any(isinstance(term, Var) and n % extent == 0 for term, n in rest.terms.items()):
+    if any(isinstance(term, Var) and n % extent.value == 0 for term, n in rest.terms.items()):
         return None
-    negated = LinearForm({term: -n for term, n in rest.terms.items()}, -rest.constant)
-    if isinstance(condition, (LE, GE)):
-        negated = negated._replace(constant=negated.constant + 1)
-    end = to_expr(negated, condition.a.dtype)
-    return end if rest.terms and is_simple(end) else None
+    end = to_expr(
+        LinearForm({term: -n for term, n in rest.terms.items()}, -rest.constant),
+        condition.a.dtype,
+    )
+    if not rest.terms or not is_simple(end):
+        return None
+    # The end may be the largest number of its dtype: the last iteration is compared, then counted.
+    last = 1 if isinstance(condition, (LE, GE)) else 0
+    limited = minimum(cast(end.dtype, extent) - last, end - cast(end.dtype, loop.min))
+    return cast(extent.dtype, limited) + last
