@@ -3,6 +3,8 @@
 The functions of a family are imported as one program, and run on small arrays.
 """
 
+import math
+
 import pytest
 import torch
 from tests.relax.frontend.torch.programs import Functions, difference, imported
@@ -105,6 +107,15 @@ FUNCTIONS = {
     "rsqrt": lambda x: torch.rsqrt(x.abs()),
     "sqrt": lambda x: torch.sqrt(x.abs()),
     "tan": torch.tan,
+    "lgamma": lambda x: torch.lgamma(3 * x),
+    "digamma": lambda x: torch.digamma(3 * x),
+    "lgamma at poles and beyond": lambda x: torch.lgamma(
+        torch.tensor([0.0, -1, -2, math.inf, -math.inf, math.nan, 1e30, 1, 2]) + 0 * x.sum()
+    ),
+    "digamma at poles and beyond": lambda x: torch.digamma(
+        torch.tensor([0.0, -0.0, -1, -2, math.inf, math.nan, 1e30]) * x.abs().sum().sign()
+    ),
+    "renorm": lambda x: torch.renorm(x.bfloat16(), 2, 0, 1).float(),
     "halves to even": lambda x: torch.round(torch.floor(x) + 0.5),
     "neg of bytes": lambda x: -x.abs().to(torch.uint8),
     "sqrt of integers": lambda x: torch.sqrt(x.abs().to(torch.int64)),
