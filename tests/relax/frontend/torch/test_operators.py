@@ -184,6 +184,8 @@ REDUCTIONS = {
     "histc": lambda x: torch.histc(x, 5, -1, 2),
     "histc between the extrema": lambda x: torch.histc(x, 7),
     "histc of equal elements": lambda x: torch.histc(x * 0 + 2, 4),
+    "histc of float64": lambda x: torch.histc(x.double(), 5, -1, 2),
+    "histc of one value": lambda x: torch.histc(x.round(), 4, 1, 1),
     "topk": lambda x: torch.topk(x, 2, 1)[0],
     "places of topk": lambda x: torch.topk(x, 2, -1, largest=False)[1],
     "sort": lambda x: torch.sort(x, 1, descending=True)[0],
