@@ -276,7 +276,7 @@ class _Fusion(CountingMutator):
             return call
         if not all(isinstance(i, TensorStructInfo) and i.extents is not None for i in infos):
             return call
-        query, key, value = (info.extents for info in infos[:3])
+        query, key, value = (info.extents for info in infos[:3])  # type: ignore[union-attr]
         pairs = [(query[n], key[n]) for n in (0, 2, 3)] + [(key[n], value[n]) for n in range(3)]
         if not all(self.builder_.analyzer.can_prove_equal(*pair) for pair in pairs):
             return call

@@ -3,6 +3,8 @@
 The functions of a family are imported as one program, and run on small arrays.
 """
 
+import math
+
 import pytest
 import torch
 from tests.relax.frontend.torch.programs import Functions, difference, imported
@@ -105,6 +107,15 @@ FUNCTIONS = {
     "rsqrt": lambda x: torch.rsqrt(x.abs()),
     "sqrt": lambda x: torch.sqrt(x.abs()),
     "tan": torch.tan,
+    "lgamma": lambda x: torch.lgamma(3 * x),
+    "digamma": lambda x: torch.digamma(3 * x),
+    "lgamma at poles and beyond": lambda x: torch.lgamma(
+        torch.tensor([0.0, -1, -2, math.inf, -math.inf, math.nan, 1e30, 1, 2]) + 0 * x.sum()
+    ),
+    "digamma at poles and beyond": lambda x: torch.digamma(
+        torch.tensor([0.0, -0.0, -1, -2, math.inf, math.nan, 1e30]) * x.abs().sum().sign()
+    ),
+    "renorm": lambda x: torch.renorm(x.bfloat16(), 2, 0, 1).float(),
     "halves to even": lambda x: torch.round(torch.floor(x) + 0.5),
     "neg of bytes": lambda x: -x.abs().to(torch.uint8),
     "sqrt of integers": lambda x: torch.sqrt(x.abs().to(torch.int64)),
@@ -173,6 +184,8 @@ REDUCTIONS = {
     "histc": lambda x: torch.histc(x, 5, -1, 2),
     "histc between the extrema": lambda x: torch.histc(x, 7),
     "histc of equal elements": lambda x: torch.histc(x * 0 + 2, 4),
+    "histc of float64": lambda x: torch.histc(x.double(), 5, -1, 2),
+    "histc of one value": lambda x: torch.histc(x.round(), 4, 1, 1),
     "topk": lambda x: torch.topk(x, 2, 1)[0],
     "places of topk": lambda x: torch.topk(x, 2, -1, largest=False)[1],
     "sort": lambda x: torch.sort(x, 1, descending=True)[0],

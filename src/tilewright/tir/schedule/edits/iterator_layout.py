@@ -130,8 +130,9 @@ def _places(block: Block, buffer: Buffer) -> list[Indices]:
     """The different indices of a buffer in a block, in the order of the program."""
     found: list[Indices] = []
     for node in walk(block):
-        is_access = isinstance(node, (BufferLoad, BufferStore)) and node.buffer is buffer
-        if is_access and not any(_are_equal(node.indices, known) for known in found):
+        if not isinstance(node, (BufferLoad, BufferStore)) or node.buffer is not buffer:
+            continue
+        if not any(_are_equal(node.indices, known) for known in found):
             found.append(node.indices)
     return found
 
@@ -219,13 +220,13 @@ def reindexed_read(
             f"{{0}} also writes `{buffer.name}`, whose cache would not change", at=[block]
         )
     stores = stores_outside_of_blocks(tree, scope, buffer)
-    place = place_before(tree, scope.realize, [block], [*writers, *stores])
-    analyzer = tree.analyzer_inside(place.around)
-    box = accessed_box(tree, _instances(block, layout.iterators), place.around, analyzer)
+    point = place_before(tree, scope.realize, [block], [*writers, *stores])
+    analyzer = tree.analyzer_inside(point.around)
+    box = accessed_box(tree, _instances(block, layout.iterators), point.around, analyzer)
     loops, realize = _stage(buffer, layout, box, analyzer, reads_buffer=True)
     edits: dict[Stmt, Stmt | None] = {block.block: _Reindexing(buffer, layout)(block.block)}
     return with_stage(
-        tree, scope.realize, edits=edits, place=place.stmt, before=[loops],
+        tree, scope.realize, edits=edits, place=point.stmt, before=[loops],
         buffers=[layout.cache], results=realize,
     )  # fmt: skip
 

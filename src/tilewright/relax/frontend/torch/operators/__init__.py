@@ -8,6 +8,7 @@ from tilewright.relax.frontend.torch.operators import (
     control_flow,
     create,
     factorizations,
+    gamma,
     images,
     index,
     layout,

@@ -67,17 +67,20 @@ def histc(graph: Graph, x: Any, bins: int = 100, low: Any = 0, high: Any = 0) ->
     Where these are equal, they are the extrema of the elements, and, where these are equal, too,
     1 less and 1 more.
     """
-    dtype, flat = graph.dtype, graph.reshape(x, [-1])
-    if low == high == 0:
+    dtype = graph.dtype
+    flat = graph.cast(graph.reshape(x, [-1]), "float64" if dtype == "float64" else "float32")
+    size: Any = float(high - low)
+    if low == high:
         low, high = graph.emit(op.min(flat)), graph.emit(op.max(flat))
-    low, high = graph.operand(low, dtype), graph.operand(high, dtype)
-    empty = op.equal(low, high)
-    low = graph.emit(op.where(empty, op.subtract(low, 1.0), low))
-    high = graph.emit(op.where(empty, op.add(high, 1.0), high))
-    inside = op.logical_and(op.less_equal(low, flat), op.less_equal(flat, high))
-    share = op.divide(op.multiply(op.subtract(flat, low), float(bins)), op.subtract(high, low))
-    place = op.minimum(op.where(inside, share, float(bins)), op.where(inside, bins - 1.0, bins))
-    return counts(graph, graph.emit(op.astype(place, "int64")), None, bins, dtype)
+        empty = graph.emit(op.equal(low, high))
+        low = graph.emit(op.where(empty, op.subtract(low, 1.0), low))
+        high = graph.emit(op.where(empty, op.add(high, 1.0), high))
+        size = op.subtract(high, low)
+    inside = op.logical_and(op.greater_equal(flat, low), op.less_equal(flat, high))
+    share = op.divide(op.multiply(op.subtract(flat, low), float(bins)), size)
+    place = op.where(inside, op.minimum(share, bins - 1.0), float(bins))
+    found = counts(graph, graph.emit(op.astype(place, "int64")), None, bins, "int64")
+    return graph.cast(found, dtype)
 
 
 def counts(graph: Graph, places: Any, weights: Any, count: Any, dtype: str) -> Any:

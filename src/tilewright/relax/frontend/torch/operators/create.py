@@ -65,7 +65,9 @@ def identity(graph: Graph, x: Any, *_: Any, **__: Any) -> Any:
     return x
 
 
-@converts("aten._to_copy", "aten.to", "aten.type_as", "aten._cast")
+@converts(
+    "aten._to_copy", "aten.to", "aten.type_as", "aten._cast", "prims.convert_element_type"
+)  # fmt: skip
 def converted(graph: Graph, x: Any, *_: Any, **__: Any) -> Any:
     """The same numbers in another dtype."""
     x = graph.cast(x, graph.dtype)
