@@ -50,6 +50,12 @@ def test_otherwise_cores_share_the_copy_and_the_tiles_of_all_panels(columns):
     assert copied % panels == 0
 
 
+def test_a_single_core_copies_panel_by_panel():
+    sch = scheduled(matmul(200, 100, 32), PANELS._replace(cores=1))
+    copying, multiplying = (sch.get(sch.get_loops(block)[0]) for block in ("B_global", "C"))
+    assert copying is multiplying
+
+
 @pytest.mark.parametrize("program", [matmul, matmul_relu])
 def test_blocks_of_a_long_sum_are_copied_by_all_cores(program):
     """Their rows are divided then, and what reads the results has loops of its own."""

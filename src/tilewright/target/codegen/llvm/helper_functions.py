@@ -278,8 +278,8 @@ def pool_text(architecture: str, quota_file: str = QUOTA_FILE) -> str:
 
     * As many threads are used as there are `least` iterations for each. A static loop has the same
       number of iterations for each thread, or one more: in 1 to 16 parts, of about `fine` or more
-      iterations if more than 1. No part is for nothing: 5 iterations take 2 of 4 threads' time whether 3 threads
-      run them or 4. A dynamic loop has parts of `least` iterations.
+      iterations if more than 1. No part is for nothing: 5 iterations take 2 of 4 threads' time
+      whether 3 threads run them or 4. A dynamic loop has parts of `least` iterations.
     * Which parts are left is said by a ticket, which also holds the number of the loop. The calling
       thread takes parts as well, until none is left, so a loop never waits for a worker that has
       not started to run. Up to 32 parts of a static loop belong to a thread each, which takes its
