@@ -50,6 +50,12 @@ def test_otherwise_cores_share_the_copy_and_the_tiles_of_all_panels(columns):
     assert copied % panels == 0
 
 
+def test_a_single_core_copies_panel_by_panel():
+    sch = scheduled(matmul(200, 100, 32), PANELS._replace(cores=1))
+    copying, multiplying = (sch.get(sch.get_loops(block)[0]) for block in ("B_global", "C"))
+    assert copying is multiplying
+
+
 @pytest.mark.parametrize("program", [matmul, matmul_relu])
 def test_blocks_of_a_long_sum_are_copied_by_all_cores(program):
     """Their rows are divided then, and what reads the results has loops of its own."""
@@ -78,14 +84,14 @@ def padded_images(count):
 
 @pytest.mark.parametrize(("images", "shares"), [(3, False), (4, True)])
 def test_stages_share_loops_only_if_all_cores_have_enough_iterations(images, shares):
-    machine = TWO_CORES._replace(first_cache=1 << 12, own_cache=1 << 14)
+    machine = TWO_CORES._replace(first_cache=1 << 10, own_cache=1 << 14)
     sch = scheduled(padded_images(images), machine)
     first, *_ = names_of(sch)
     assert (parallel(sch, first) == parallel(sch, "conv2d") == [images]) == shares
 
 
-def test_more_loops_are_shared_if_the_outer_ones_are_too_few_for_all_cores():
-    """Three rows are divided among cores inside, many are not."""
-    few, many = (scheduled(softmax(rows, 16), TWO_CORES) for rows in (3, 40))
-    assert parallel(many, "M") == [40]
-    assert parallel(few, "O") != [3]
+def test_stages_share_a_few_rows_that_are_soon_computed():
+    """Others are computed one after the other, each by all cores."""
+    long, short = (scheduled(softmax(3, columns), TWO_CORES) for columns in (64, 8))
+    assert parallel(short, "M") == parallel(short, "O") == [3]
+    assert parallel(long, "O") != [3]

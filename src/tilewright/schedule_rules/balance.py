@@ -31,6 +31,6 @@ def divides_evenly(
     """
     extents = [extent_of(sch, loop) for loop in loops]
     known = [extent for extent in extents if extent is not None]
-    if len(known) < len(extents):
+    if machine.cores == 1 or len(known) < len(extents):
         return True
     return filled * busy_share(math.prod(known), machine) >= EVENLY

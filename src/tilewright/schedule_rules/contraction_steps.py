@@ -115,8 +115,8 @@ class _Steps(TiledContraction):
         is_single = plan.width_of_all <= counts[-1] * plan.width
         first = needed if is_single or reads_rows_once else [*needed, block_column]
         # Where columns are merged, those of a panel are not a box of the operand.
-        place = first if len(plan.columns) == 1 else needed
-        has_own = not plan.packed or self._copies_own(place, block_column, [*panel, vector])
+        place = first if len(plan.columns) == 1 or not plan.packed else needed
+        has_own = self._divides_evenly(place, block_column, [*panel, vector])
         if not plan.packed or not (has_own or blocks or place is not first):
             place = []
         panels: Buffer | None = None
@@ -127,7 +127,7 @@ class _Steps(TiledContraction):
                 prefetches.prefetch_next_copy(blocks[0])
             elif not is_single and plan.machine.cores == 1:  # others copy the next columns
                 prefetches.prefetch_next_copy(block_column)
-        complete = around if not blocks else first if has_own else []
+        complete = around if not blocks else first if has_own or not plan.packed else []
         in_tiles = results.schedule_consumers(epilogue, complete)
         is_cut = plan.width_of_all % plan.lanes != 0 and not (in_tiles or plan.stages_results)
         steps, unrolled = self._unroll_steps(depth, 1 if is_cut or plan.dot is not None else 0)
@@ -152,15 +152,15 @@ class _Steps(TiledContraction):
             sch.tensorize(lane, plan.dot.intrinsic(self.tile.lanes))
         if plan.outer == 0:
             several = [loop for loop in first if extent_of(sch, loop) != 1]
-            if not (several and has_own and (plan.packed or blocks)):
+            if not several or not (has_own or (blocks and not plan.packed)):
                 several = [*([] if blocks else without(several, *place)), *then, block_row]
             parallelize(sch, several, plan.machine)
 
-    def _copies_own(
+    def _divides_evenly(
         self, loops: Sequence[LoopRV], column: LoopRV, vectors: Sequence[LoopRV]
     ) -> bool:
-        """Whether each core copies panels of its own, if it has about as many as others; otherwise
-        cores share each copy, and then the rows for which it is used.
+        """Whether each core has iterations of some loops of its own, about as many as others, or
+        nothing is for this block to divide; otherwise cores share each copy, and then the rows.
 
         Args:
             loops: around the copies.

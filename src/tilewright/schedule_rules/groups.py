@@ -197,10 +197,12 @@ def _is_worthwhile(stage: Stage, group: Group, common: int, machine: Machine) ->
 
 
 def _are_enough(group: Group, shared: int, machine: Machine) -> bool:
-    """Whether outer loops of a group have several iterations, and nearly as many for each core."""
+    """Whether outer loops of a group have several iterations, and nearly as many for each core, as
+    far as there is enough to do: what the first cache holds is soon computed."""
     anchor = group.stages[-1].accesses
     count = anchor.count(anchor.spatial[:shared])
-    return count > 1 and busy_share(count, machine) >= MOSTLY
+    is_little = _bytes_inside(group.stages, 0) <= machine.first_cache
+    return count > 1 and (is_little or busy_share(count, machine) >= MOSTLY)
 
 
 def _bytes_inside(stages: Sequence[Stage], shared: int) -> int:

@@ -72,7 +72,7 @@ from typing import NamedTuple
 from tilewright.error import LoweringError
 from tilewright.ir.expr import IntImm, Var
 from tilewright.ir.node import Node
-from tilewright.ir.rewrite import Rewriter, nodes_of, walk
+from tilewright.ir.rewrite import Rewriter, nodes_of, walk, walk_once
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import (
@@ -331,8 +331,12 @@ def _work(loop: For) -> int:
 
 
 def _reads(stmt: Stmt, memory: set[Var]) -> bool:
-    return any(isinstance(node, BufferLoad) and node.buffer.data in memory for node in walk(stmt))
+    return any(
+        isinstance(node, BufferLoad) and node.buffer.data in memory for node in walk_once(stmt)
+    )
 
 
 def _writes(stmt: Stmt, memory: set[Var]) -> bool:
-    return any(isinstance(node, BufferStore) and node.buffer.data in memory for node in walk(stmt))
+    return any(
+        isinstance(node, BufferStore) and node.buffer.data in memory for node in walk_once(stmt)
+    )
