@@ -37,8 +37,11 @@ def test_rows_that_share_cache_lines_make_tiles_higher():
 def test_rows_that_become_lanes_fill_vectors_unless_there_is_one_tile_of_them():
     machine = AVX512._replace(vector_registers=16, vector_bits=256)
     assert register_tile(56, 64, 576, 8, 4, machine).rows == 6
-    assert register_tile(56, 64, 576, 8, 4, machine, are_lanes=True).rows in (4, 8)
-    assert register_tile(5, 64, 576, 8, 4, machine, others=2, are_lanes=True).rows == 5
+    assert register_tile(56, 64, 576, 8, 4, machine, transposes=True, are_lanes=True).rows in (4, 8)
+    assert (
+        register_tile(5, 64, 576, 8, 4, machine, others=2, transposes=True, are_lanes=True).rows
+        == 5
+    )
 
 
 def test_a_tile_that_is_cut_off_costs_more_than_its_part():

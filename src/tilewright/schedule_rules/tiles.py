@@ -109,6 +109,7 @@ def register_tile(
     streams: bool = False,
     near: bool = False,
     others: int = 1,
+    transposes: bool = False,
     are_lanes: bool = False,
     whole_lines: bool = False,
     in_blocks: bool = False,
@@ -128,9 +129,9 @@ def register_tile(
         near: whether rows are next to each other in memory, so that more rows take no more lines
             of the first cache.
         others: see `fits_registers`.
-        are_lanes: whether rows become lanes of vectors: unless there is one tile of rows, their
-            number is a power of two, so that vectors are whole; and where they stay in the first
-            cache, enough for squares.
+        transposes: whether rows become lanes of vectors in the end: unless there is one tile of
+            rows, or they would not stay in the first cache, there are enough for squares.
+        are_lanes: whether these vectors must be whole: then the number of rows is a power of two.
         whole_lines: whether a row of columns is one or more cache lines.
         in_blocks: whether columns stay in the first cache block by block of the reduction, so that
             results come from memory and go back for each block.
@@ -138,7 +139,7 @@ def register_tile(
     whole = -(-columns // lanes)
     stays_near = near or in_blocks
     fitting = MOST_ROWS if stays_near else machine.first_cache // (2 * depth * itemsize)
-    square = lanes // LEAST_LANES if are_lanes else 1
+    square = lanes // LEAST_LANES if transposes else 1
     least = square if square <= 2 * fitting else 1
     candidates = [
         Tile(r, v)
@@ -146,7 +147,7 @@ def register_tile(
         for r in range(1, min(MOST_ROWS, rows) + 1)
         if fits_registers(Tile(r, v), machine, others)
         and r <= max(fitting, 6, square)
-        and not (are_lanes and r != rows and (r & (r - 1) or r < least))
+        and (r == rows or (r >= least and not (are_lanes and r & (r - 1))))
         and not (whole_lines and v * lanes * itemsize % LINE_BYTES and v < whole)
     ]
 
