@@ -186,6 +186,24 @@ def test_few_rows_are_multiplied_by_rows_of_weights_as_they_are(m, n, dtype):
 
 
 @pytest.mark.parametrize("dtype", ["int8", "bfloat16"])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_a_number_of_rows_that_is_known_only_in_the_call(dtype, transposed):
+    target, rng = Target(PROCESSORS["znver4"][0]), np.random.default_rng(0)
+    n, k = 130, 1000
+    func = product(te.size_var("m"), n, k, dtype, dtype, transposed=transposed)
+    w = numbers(rng, (n, k) if transposed else (k, n), dtype)
+    result = "int32" if dtype == "int8" else "float32"
+    with emulated(target):
+        module = tvm.build(func, target=target)
+        assert "x2_i16" not in str(tvm.default_schedule(func, target).trace)  # of wider numbers
+        for m in (1, 2, 7, 24, 25, 40):
+            x, got = numbers(rng, (m, k), dtype), tvm.nd.empty((m, n), result)
+            module(tvm.nd.array(x), tvm.nd.array(w), got)
+            want = x.astype("float64") @ (w.T if transposed else w).astype("float64")
+            assert_close(got.numpy(), want.astype(result))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "bfloat16"])
 @pytest.mark.parametrize(("n", "k"), [(512, 300), (33, 64), (7, 1000)])
 def test_a_single_row_is_multiplied_by_rows_of_weights(n, k, dtype):
     mod, _ = with_rows_of_weights(1, n, k, dtype)

@@ -80,10 +80,11 @@ class DefaultSchedule(ModulePass):
         cases: list[tuple[GlobalVar, GlobalVar, Expr]] = []
         for var, func in functions.items():
             sizes = rows.sizes_of_rows(func, machine)
-            if sizes and rows.gains_with_few_rows(func, machine):
+            most = rows.most_few_rows(func, machine) if sizes else None
+            if most is not None:
                 few = GlobalVar(f"{var.name_hint}.few_rows")
-                versions[few] = rows.with_few_rows(func)
-                cases.append((var, few, rows.are_few_rows(sizes)))
+                versions[few] = rows.with_few_rows(func, most)
+                cases.append((var, few, rows.are_few_rows(sizes, most)))
             if sizes:
                 one = GlobalVar(f"{var.name_hint}.one_row")
                 versions[one] = rows.with_one_row(func, sizes)

@@ -40,7 +40,7 @@ from tilewright.schedule_rules.operands import (
 )
 from tilewright.schedule_rules.reduce_along_columns import reduce_along_columns
 from tilewright.schedule_rules.reduce_along_rows import reduce_along_rows
-from tilewright.schedule_rules.row_products import find_row_products
+from tilewright.schedule_rules.row_products import RowProducts, find_row_products
 from tilewright.schedule_rules.self_products import apart, multiplies_itself
 from tilewright.schedule_rules.structures import Structure, apply_rule
 from tilewright.tir.schedule import BlockRV, Schedule
@@ -110,18 +110,34 @@ def tile_products(
     tiled = [partial(tile_contraction, plan, epilogue) for plan in ways]
     along = find_row_products(found, machine, nest.outer, constants)
     if along is not None:
-        structure, time = partial(multiply_along_rows, along, epilogue), along.cycles()
-        other = cycles(ways[0], constants) if ways else math.inf
-        is_clear = CLEARLY if ways and ways[0].in_tiles else 1.0
-        if time < (LOADED if along.dot.is_multiply_add else is_clear) * other:
+        structure = partial(multiply_along_rows, along, epilogue)
+        if prefers_vectors_along(along, ways, constants):
             return [structure, *tiled]
-        tiled += [structure] if time <= most * other else []
+        other = cycles(ways[0], constants) if ways else math.inf
+        tiled += [structure] if along.cycles() <= most * other else []
     inner = nest.innermost()
     if inner is None or not (ways and reads_matrix_once(ways[0], found, constants)):
         return tiled
     rule = reduce_along_rows if nest.reduces_along(inner) else reduce_along_columns
     reduced = [partial(_reduce, way, machine, epilogue) for way in rule(sch, nest, machine)]
     return [*reduced[:1], *tiled]
+
+
+def prefers_vectors_along(
+    along: RowProducts, ways: Sequence[Plan], constants: frozenset[Var]
+) -> bool:
+    """Whether vectors along the sum take less time than tiles.
+
+    Args:
+        ways: plans of tiles, the best one first.
+        constants: the memory of operands that are packed when the program is compiled.
+    """
+    if not ways:
+        return True
+    part = CLEARLY if ways[0].in_tiles else 1.0
+    if along.dot.is_multiply_add:
+        part = LOADED
+    return along.cycles() < part * cycles(ways[0], constants)
 
 
 def _reduce(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -254,7 +255,7 @@ def _is_read_once(load: StridedAccess, found: Contraction) -> bool:
     """Whether the steps and rows read each element of an operand once, as no windows do."""
     accesses = found.accesses
     mentioned = [v for v in (*accesses.spatial, *accesses.reduction) if load.mentions(v)]
-    return accesses.count(mentioned) <= load.elements(1)
+    return math.prod(accesses.extent(var, 1) for var in mentioned) <= load.elements(1)
 
 
 def is_narrow(elements: np.ndarray) -> bool:

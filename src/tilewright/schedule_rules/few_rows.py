@@ -11,12 +11,15 @@ a few rows where these are computed without packing::
             ...     # tiles of a few rows, of the matrix as it is
         else:
             ...     # panels of the matrix, tiles of many rows
+
+Where the matrix has rows as well, as in ``x @ w.T``, vectors run along the sums of a few more rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import Final
 
 from tilewright.ir.arithmetic import logical_and
 from tilewright.ir.convert import const
@@ -24,19 +27,28 @@ from tilewright.ir.dtype import BOOL
 from tilewright.ir.expr import Expr, IntImm, Var
 from tilewright.ir.unique_names import UniqueNames
 from tilewright.schedule_rules.accesses import accesses_of
-from tilewright.schedule_rules.contraction import plans, reads_matrix_once
+from tilewright.schedule_rules.contraction import (
+    plans,
+    prefers_vectors_along,
+    reads_matrix_once,
+)
 from tilewright.schedule_rules.operands import (
     FEW_ROWS,
     MOST_FEW_ROWS,
+    Contraction,
     constants_of,
     find_contraction,
 )
+from tilewright.schedule_rules.row_products import find_row_products
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.schedule.edits.copying import copied
 from tilewright.tir.stmt import Block, BlockRealize, IfThenElse
 from tilewright.tir.substitute import symbolic_sizes, with_sizes
 from tilewright.tir.transform.building.statements import statements
 from tilewright.tir.transform.machine import Machine
+
+MOST_ROWS_ALONG: Final = 24
+"""The same where both operands have rows, so that vectors run along the sum."""
 
 
 def sizes_of_rows(func: PrimFunc, machine: Machine) -> list[Var]:
@@ -66,25 +78,33 @@ def _rows_of(block: Block, machine: Machine, constants: frozenset[Var]) -> Itera
             yield item.dom.extent
 
 
-def gains_with_few_rows(func: PrimFunc, machine: Machine) -> bool:
-    """Whether products of a symbolic number of rows pack nothing where these are few."""
-    constants = constants_of(func)
+def most_few_rows(func: PrimFunc, machine: Machine) -> int | None:
+    """How many rows are few for products of a symbolic number of them: those for which nothing, or
+    only the rows, are packed. None if there is no such product."""
+    constants, found = constants_of(func), []
     for stmt in statements(func.body):
         accesses = accesses_of(stmt.block) if isinstance(stmt, BlockRealize) else None
-        found = None if accesses is None or not accesses.extents else find_contraction(accesses)
-        if found is not None and found.accesses.extents[found.row] is None:
-            few = replace(found, few_rows=MOST_FEW_ROWS)
-            plan = next(iter(plans(few, machine, 0, constants)), None)
-            if plan is None:
-                continue
-            if not plan.packed or reads_matrix_once(plan, few, constants):
-                return True
-    return False
+        product = None if accesses is None or not accesses.extents else find_contraction(accesses)
+        if product is not None and product.accesses.extents[product.row] is None:
+            found.append(_most_few_rows(product, machine, constants))
+    return min((most for most in found if most), default=None)
 
 
-def with_few_rows(func: PrimFunc) -> PrimFunc:
-    """A function for where there are a few rows."""
-    return func.with_attr(FEW_ROWS, MOST_FEW_ROWS)
+def _most_few_rows(found: Contraction, machine: Machine, constants: frozenset[Var]) -> int | None:
+    for most in (MOST_ROWS_ALONG, MOST_FEW_ROWS):
+        few = replace(found, few_rows=most)
+        ways = plans(few, machine, 0, constants)
+        along = find_row_products(few, machine, 0, constants)
+        if along is not None and prefers_vectors_along(along, ways, constants):
+            return most
+    if not ways or (ways[0].packed and not reads_matrix_once(ways[0], few, constants)):
+        return None
+    return MOST_FEW_ROWS
+
+
+def with_few_rows(func: PrimFunc, most: int) -> PrimFunc:
+    """A function for where there are `most` rows, or fewer."""
+    return func.with_attr(FEW_ROWS, most)
 
 
 def with_one_row(func: PrimFunc, sizes: Sequence[Var]) -> PrimFunc:
@@ -100,11 +120,11 @@ def is_one_row(sizes: Iterable[Var]) -> Expr:
     return condition
 
 
-def are_few_rows(sizes: Iterable[Var]) -> Expr:
-    """The condition that each of these sizes is small."""
+def are_few_rows(sizes: Iterable[Var], most: int) -> Expr:
+    """The condition that each of these sizes is `most` or smaller."""
     condition: Expr = const(True, BOOL)
     for var in sizes:
-        condition = logical_and(condition, var <= const(MOST_FEW_ROWS, var.dtype))
+        condition = logical_and(condition, var <= const(most, var.dtype))
     return condition
 
 

@@ -41,7 +41,9 @@ def prefers_near_panels(plan: Plan) -> bool:
     """
     is_copied = plan.found.is_contiguous(plan.columns) and not plan.converts_columns()
     has_room = plan.machine.first_cache // 4 >= SHORTEST_SUM * LINE_BYTES
-    is_long = plan.depth * LINE_BYTES >= plan.machine.own_cache // 8
+    # The lines of narrow panels come one by one, which takes longer than their share of the cache.
+    part = 8 if plan.is_wide() else 16
+    is_long = plan.depth * LINE_BYTES >= plan.machine.own_cache // part
     is_seldom = plan.uses < FEW_USES and not plan.keeps_columns()
     is_some = plan.uses <= SOME_USES if is_long else plan.is_wide() and plan.uses < FEW_USES
     is_far = is_some and plan.tile.rows < plan.reuse and _comes_from_far_away(plan)

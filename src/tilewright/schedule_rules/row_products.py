@@ -42,6 +42,10 @@ WAITING: Final = 0.4
 """The part of the time in which columns arrive from the shared cache that nothing hides."""
 
 
+MOST_UNKNOWN_ROWS: Final = 4
+"""Maximum number of rows of a tile where there may be fewer, so that a tile is filled up."""
+
+
 @dataclass(frozen=True, eq=False)
 class RowProducts:
     """Tiles of products whose vectors run along the sum.
@@ -68,8 +72,8 @@ class RowProducts:
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
-        return self.found.accesses.extent(self.found.row)
+        """How many rows there are, at most where that is symbolic."""
+        return self.found.row_count()
 
     @property
     def columns(self) -> int:
@@ -98,13 +102,19 @@ class RowProducts:
         found = self.found
         return {found.row: self.tile.rows, found.column: self.lanes, self.dot.step: self.group}
 
+    @property
+    def _are_known(self) -> bool:
+        """Whether it is known how many rows there are."""
+        return self.found.accesses.extents[self.found.row] is not None
+
     @cached_property
     def tile(self) -> Tile:
         """The rows and columns whose sums stay in registers, with the least time."""
         widths = powers_of_two(1, min(FAR_ROWS, self.lanes))
+        most = min(MOST_ROWS if self._are_known else MOST_UNKNOWN_ROWS, self.rows)
         tiles = [
             Tile(r, c)
-            for r in range(1, min(MOST_ROWS, self.rows) + 1)
+            for r in range(1, most + 1)
             for c in widths
             if fits_registers(Tile(r, c), self.machine, self.dot.kind.registers)
         ]
@@ -117,6 +127,8 @@ class RowProducts:
         Args:
             height: how many rows a tile has.
         """
+        if not self._are_known:
+            return 1
         tiles = -(-self.rows // height)
         row_bytes = self.lanes * self.machine.vector_bits // 8
         most = max(1, self.machine.first_cache // 2 // (row_bytes * height))
@@ -181,7 +193,9 @@ def find_row_products(
         constants: the memory of operands that are packed only once, when the program is compiled.
     """
     accesses = found.accesses
-    if outer or None in accesses.extents.values() or found.has_windows():
+    symbolic = [var for var, extent in accesses.extents.items() if extent is None]
+    are_few = not symbolic or (symbolic == [found.row] and found.few_rows is not None)
+    if outer or not are_few or found.has_windows():
         return None
     loads = (*found.moving, *found.fixed)
     if any(load.buffer.data in constants for load in loads):

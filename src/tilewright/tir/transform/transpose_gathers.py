@@ -183,12 +183,13 @@ def _groups(stores: Sequence[Stmt]) -> Iterator[tuple[list[list[BufferLoad]], in
     for number, load in ((n, node) for n, store in enumerate(stores) for node in certain(store)):
         if isinstance(load, BufferLoad) and _is_gather(load):
             statement.setdefault(load, number)
-            index = load.indices[0]
+            index, lanes = load.indices[0], _lanes(load)
             assert isinstance(index, Ramp)
+            assert lanes is not None
             base = affine(index.base)
             terms = frozenset(base.terms.items())
             key = (load.buffer.data, load.dtype, terms, structural_key(index.stride))
-            place = (*key, structural_key(_lanes(load)))
+            place = (*key, structural_key(lanes))
             by_place.setdefault(place, {}).setdefault(base.constant, []).append(load)
     for loads in by_place.values():
         offsets = sorted(loads)

@@ -47,7 +47,7 @@ def whole_of(parts: Sequence[Expr]) -> Expr | None:
         return _mask(first, len(parts)) if _are_equal(parts) else None
     if not isinstance(first, (BinaryExpr, Cast, Select)) and not _is_elementwise(parts):
         return None
-    operands = [whole_of(group) for group in zip(*(p.children() for p in parts), strict=True)]  # type: ignore[arg-type]
+    operands = [whole_of(group) for group in zip(*(p.children() for p in parts), strict=True)]
     if None in operands:
         return None
     following = iter(operands)
