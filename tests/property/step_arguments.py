@@ -135,5 +135,6 @@ MAKERS: dict[str, Callable[[Steps, str], Any]] = {
     "pad_value": lambda s, b: s.rng.choice((None, None, 0.0)),
     "target": lambda s, b: s.loop(b),
     "levels": lambda s, b: s.rng.choice((1, 1, 2)),
+    "occurrence": lambda s, b: s.rng.choice((None, None, 0, 1)),
     "place": lambda s, b: s.rng.choice((None, "first", "last")),
 }

@@ -97,3 +97,12 @@ def test_products_that_are_added_by_another_instruction_have_a_register(dtype):
     inner = max(blocks, key=lambda block: block.count(multiply))
     assert inner.count(multiply) >= 8
     assert not re.search(r"%xmm\d+, -?\d*\(%r[bs]p\)", inner)
+
+
+@pytest.mark.parametrize("lanes", [4, 8, 16, 64])
+@pytest.mark.parametrize("registers", [12, 32])
+def test_rows_whose_results_are_transposed_fill_half_squares_where_they_can(lanes, registers):
+    machine = AVX512._replace(vector_registers=registers)
+    tile = register_tile(64, 64, 576, lanes, 4, machine, near=True, transposes=True)
+    fits = fits_registers(Tile(lanes // 2, 1), machine) and lanes <= 16
+    assert tile.rows >= lanes // 2 if fits else tile.rows >= 1

@@ -130,7 +130,8 @@ def register_tile(
             of the first cache.
         others: see `fits_registers`.
         transposes: whether rows become lanes of vectors in the end: unless there is one tile of
-            rows, or they would not stay in the first cache, there are enough for squares.
+            rows, or they would stay neither in registers nor in the first cache, there are enough
+            for squares.
         are_lanes: whether these vectors must be whole: then the number of rows is a power of two.
         whole_lines: whether a row of columns is one or more cache lines.
         in_blocks: whether columns stay in the first cache block by block of the reduction, so that
@@ -140,7 +141,8 @@ def register_tile(
     stays_near = near or in_blocks
     fitting = MOST_ROWS if stays_near else machine.first_cache // (2 * depth * itemsize)
     square = lanes // LEAST_LANES if transposes else 1
-    least = square if square <= 2 * fitting else 1
+    may_fill = square <= min(2 * fitting, MOST_ROWS)
+    least = square if may_fill and fits_registers(Tile(square, 1), machine, others) else 1
     candidates = [
         Tile(r, v)
         for v in range(1, min(MOST_VECTORS, whole) + 1)

@@ -4,6 +4,7 @@ import pytest
 from tests.tir.schedule.checking import assert_same_meaning, results_of
 
 import tilewright as tvm
+from tilewright.error import ArgumentError
 from tilewright.script import tir as T
 from tilewright.tir import IndexMap, Schedule, ScheduleError
 
@@ -464,7 +465,7 @@ def times_a_copy(A: T.Buffer((6, 6), "float32"), C: T.Buffer((6, 6), "float32"))
 
 def test_one_of_two_places():
     sch = scheduled(times_itself)
-    sch.reindex("C", "A", place=1)
+    sch.reindex("C", "A", occurrence=1)
     assert_module(sch, times_a_copy)
     assert_same_meaning(times_itself, sch)
     again = scheduled(times_itself)
@@ -482,7 +483,7 @@ def times_its_next(A: T.Buffer((8,), "float32"), C: T.Buffer((6,), "float32")):
 
 def test_one_of_three_places_is_replaced_wherever_it_is_read():
     sch = scheduled(times_its_next)
-    sch.reindex("C", "A", place=0)
+    sch.reindex("C", "A", occurrence=0)
     block = sch.get(sch.get_block("C"))
     assert [region.buffer.name for region in block.reads] == ["A", "A_reindex"]
     assert str(block.body).count("A_reindex[vi]") == 2
@@ -499,4 +500,9 @@ def test_one_of_three_places_is_replaced_wherever_it_is_read():
 )
 def test_a_place_that_there_is_not(func, buffer, place, message):
     with pytest.raises(ScheduleError, match=message):
-        scheduled(func).reindex("C", buffer, place=place)
+        scheduled(func).reindex("C", buffer, occurrence=place)
+
+
+def test_the_number_of_a_place_is_an_integer():
+    with pytest.raises(ArgumentError, match="`occurrence` is the number of a place, got 'last'"):
+        scheduled(times_itself).reindex("C", "A", occurrence="last")

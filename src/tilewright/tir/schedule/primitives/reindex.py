@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tilewright.error import ArgumentError
+from tilewright.ir.convert import as_integer
 from tilewright.tir.index_map import IndexMap
 from tilewright.tir.schedule.buffer_reference import (
     any_buffer,
@@ -24,7 +26,9 @@ from tilewright.tir.stmt import BlockRealize
 
 
 @primitive
-def reindex(tree: FunctionTree, block: BlockRealize, buffer: Any, place: int | None = None) -> Edit:
+def reindex(
+    tree: FunctionTree, block: BlockRealize, buffer: Any, occurrence: int | None = None
+) -> Edit:
     """Let a block access a buffer through a cache whose indices are the block's iterators.
 
     The cache has one dimension for each iterator that the indices of the buffer mention.
@@ -49,28 +53,32 @@ def reindex(tree: FunctionTree, block: BlockRealize, buffer: Any, place: int | N
                 B[vi, vj] = A_reindex[vi, vj] * T.float32(2)
 
     Requires: the block contains no other block, and accesses the buffer at one place only, unless
-    `place` says at which of those that it reads. For a buffer that it writes: different instances
-    write different elements (those of a reduction aside), without gaps between the values of the
-    iterators.
+    `occurrence` says at which of those that it reads. For a buffer that it writes: different
+    instances write different elements (those of a reduction aside), without gaps between the values
+    of the iterators.
 
     Args:
         block: the block.
         buffer: ``("read", index)`` or ``("write", index)``, the name of the buffer, or itself. A
             buffer that is both read and written is cached as one that is written.
-        place: which of several places of a buffer is meant that the block only reads, in the order
-            of the program: ``A[i, k] * A[k, j]`` has places 0 and 1.
+        occurrence: which of several places of a buffer is meant that the block only reads, in the
+            order of the program: ``A[i, k] * A[k, j]`` has places 0 and 1.
 
     Returns:
         The block that copies.
 
     Raises:
         ScheduleError: if a requirement does not hold.
+        ArgumentError: if `occurrence` is no integer.
 
     Example::
 
         sch = tir.Schedule(transpose)
         sch.reindex("B", ("read", 0))
     """
+    place = None if occurrence is None else as_integer(occurrence)
+    if place is None and occurrence is not None:
+        raise ArgumentError(f"reindex: `occurrence` is the number of a place, got {occurrence!r}")
     require_not_root(tree, block)
     region = any_buffer(block, buffer)
     reference = recorded_reference(block, region)
@@ -82,7 +90,7 @@ def reindex(tree: FunctionTree, block: BlockRealize, buffer: Any, place: int | N
         edit = reindexed_write(tree, block, source, *cache)
     else:
         raise ScheduleError(f"{{0}} writes `{source.name}`, at one place only", at=[block])
-    return edit._replace(recorded={"buffer": list(reference)})
+    return edit._replace(recorded={"buffer": list(reference), "occurrence": place})
 
 
 @primitive
