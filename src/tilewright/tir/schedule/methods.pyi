@@ -167,7 +167,7 @@ class PrimitiveMethods:
     def get_output_blocks(self, scope_block: BlockRV | str) -> list[BlockRV]:
         """The child blocks of a block that write a buffer which outlives the block."""
 
-    def reindex(self, block: BlockRV | str, buffer: Any) -> BlockRV:
+    def reindex(self, block: BlockRV | str, buffer: Any, occurrence: int | None = None) -> BlockRV:
         """Let a block access a buffer through a cache whose indices are the block's iterators."""
 
     def reindex_cache_read(
