@@ -293,12 +293,11 @@ class Plan:
             return Tile(1, 1)
         itemsize = self.found.accesses.stores[0].buffer.dtype.itemsize
         # Sums of integers become bytes, and many machines have no masks for vectors of these.
-        transposes = self.transposed
-        are_lanes = transposes and self.dot is not None
+        are_lanes = self.transposed and self.dot is not None
         return register_tile(
             self.rows, self.width_of_all, self.depth, self.lanes, itemsize, self.machine,
             streams=streams, near=self.packs_rows or self.found.has_near_rows(),
-            others=self.other_registers, transposes=transposes, are_lanes=are_lanes,
+            others=self.other_registers, transposes=self.transposed, are_lanes=are_lanes,
             whole_lines=self.near_panels, in_blocks=self.reads_blocks,
         )  # fmt: skip
 

@@ -13,6 +13,7 @@ from tilewright.schedule_rules.channel_windows import tile_channel_windows
 from tilewright.schedule_rules.computed_places import share_places
 from tilewright.schedule_rules.constant_matrix import stream_constant_matrix
 from tilewright.schedule_rules.contraction import tile_products
+from tilewright.schedule_rules.decisions import without
 from tilewright.schedule_rules.elementwise import vectorize_elements
 from tilewright.schedule_rules.eligible import (
     is_opaque,
@@ -124,10 +125,10 @@ def schedule_for_cpu(sch: Schedule, blocks: Sequence[BlockRV], machine: Machine)
         blocks: the blocks of the function, in order.
         machine: the processor.
     """
-    for block in blocks:
+    opaque = [block for block in blocks if is_opaque(realize_of(sch, block))]
+    for block in opaque:
         sch = share_rows(sch, block, machine)
-    blocks = [block for block in blocks if not is_opaque(realize_of(sch, block))]
-    sch, blocks = inline_producers(sch, blocks)
+    sch, blocks = inline_producers(sch, without(blocks, *opaque))
     blocks = [block for block in blocks if _is_to_schedule(sch, block)]
     sch, blocks = _schedule_windows(sch, blocks, machine)
     stages = append_epilogues(stages_of(sch, blocks))

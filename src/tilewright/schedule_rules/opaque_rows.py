@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.schedule_rules.eligible import is_opaque
-from tilewright.schedule_rules.nest import attempt, parallelize, realize_of
+from tilewright.schedule_rules.nest import attempt, parallelize
 from tilewright.tir.schedule import BlockRV, Schedule
 from tilewright.tir.transform.machine import Machine
 
@@ -11,7 +10,7 @@ from tilewright.tir.transform.machine import Machine
 def share_rows(sch: Schedule, block: BlockRV, machine: Machine) -> Schedule:
     """The schedule in which the loops around the blocks in an opaque one run on all cores, where
     their iterations are proved not to depend on each other."""
-    if machine.cores == 1 or not is_opaque(realize_of(sch, block)):
+    if machine.cores == 1:
         return sch
     for number in range(len(sch.copy().get_child_blocks(block))):
 

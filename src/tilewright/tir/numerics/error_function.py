@@ -17,7 +17,7 @@ def erf(k: Kernel, x: Expr) -> Expr:
     """Gauss error function."""
     if k.precision == 64:
         return _in_double(k, x)
-    return _by_table(k, x) if k.has_avx512 and k.bits == 32 else _by_exponential(k, x)
+    return _by_table(k, x) if k.has_avx512 else _by_exponential(k, x)
 
 
 def _by_table(k: Kernel, x: Expr) -> Expr:

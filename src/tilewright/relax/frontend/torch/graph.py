@@ -83,6 +83,11 @@ class Graph(Emitter):
         """The dtype of the result; of complex numbers, that of their parts."""
         return dtype_of(self.result.dtype.to_real())
 
+    @property
+    def full_dtype(self) -> str:
+        """That dtype; single precision where it is half precision, or no float."""
+        return "float64" if self.dtype == "float64" else "float32"
+
     def uses_result(self, index: int) -> bool:
         """Whether the program uses one of several results of the call."""
         items = (user for user in self.node.users if user.target is operator.getitem)

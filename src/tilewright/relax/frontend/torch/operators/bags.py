@@ -68,7 +68,7 @@ def histc(graph: Graph, x: Any, bins: int = 100, low: Any = 0, high: Any = 0) ->
     1 less and 1 more.
     """
     dtype = graph.dtype
-    flat = graph.cast(graph.reshape(x, [-1]), "float64" if dtype == "float64" else "float32")
+    flat = graph.cast(graph.reshape(x, [-1]), graph.full_dtype)
     size: Any = float(high - low)
     if low == high:
         low, high = graph.emit(op.min(flat)), graph.emit(op.max(flat))

@@ -57,8 +57,7 @@ def bilinear(graph: Graph, x: Any, y: Any, weight: Any, bias: Any = None) -> Any
 @converts("aten.cdist", "aten._cdist_forward")
 def cdist(graph: Graph, x: Any, y: Any, order: float = 2, *_: Any) -> Any:
     """The distances of all pairs of vectors, of half precision in single precision."""
-    wide = "float64" if graph.dtype == "float64" else "float32"
-    x, y = graph.cast(x, wide), graph.cast(y, wide)
+    x, y = (graph.cast(operand, graph.full_dtype) for operand in (x, y))
     difference = graph.emit(op.subtract(op.expand_dims(x, -2), op.expand_dims(y, -3)))
     return vector_norm(graph, difference, order, -1)
 

@@ -105,7 +105,7 @@ def bernoulli_of(graph: Graph, x: Any, probability: float, **_: Any) -> Any:
 
 def _bernoulli(graph: Graph, probability: Any) -> Any:
     # Half precision has too few numbers between 0 and 1.
-    wide = "float64" if graph.dtype == "float64" else "float32"
+    wide = graph.full_dtype
     unit = _uniform(graph, graph.shape, wide)
     if isinstance(probability, RelaxExpr):
         probability = graph.cast(probability, wide)

@@ -101,8 +101,7 @@ def vector_norm(
     dtype: Any = None,
 ) -> Any:  # fmt: skip
     """The norm of vectors along dimensions, of half precision in single precision."""
-    wide = "float64" if graph.dtype == "float64" else "float32"
-    norm = _norm(graph, graph.cast(x, wide), order, _axes(dim), keepdim)
+    norm = _norm(graph, graph.cast(x, graph.full_dtype), order, _axes(dim), keepdim)
     return graph.cast(graph.emit(norm), graph.dtype)
 
 
