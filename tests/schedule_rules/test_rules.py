@@ -230,7 +230,8 @@ def test_columns_from_far_away_are_asked_for_ahead():
 @pytest.mark.parametrize(("rows", "packed"), [(128, "B_global"), (16, "A_global")])
 def test_panels_of_a_constant_are_used_unless_another_way_is_much_faster(rows, packed):
     func = matmul(rows, 2048, 2048, transposed=True).with_attr(CONSTANT_PARAMS, [1])
-    sch = tvm.default_schedule(func, "llvm -mcpu=znver3 -num-cores=1")
+    caches = "32768,524288,33554432"
+    sch = tvm.default_schedule(func, f"llvm -mcpu=znver3 -cache-sizes={caches} -num-cores=1")
     assert packed in [block.name_hint for block in map(sch.get, sch.get_child_blocks("root"))]
 
 
@@ -607,9 +608,27 @@ def test_long_calculations_that_wait_for_each_other_stay_apart():
     assert names_of(scheduled(chain(tvm.tir.abs), LARGE)) == ["D"]
 
 
-def test_a_transposition_runs_in_squares_of_vectors():
-    sch = scheduled(transpose(70, 40))
-    assert loops_of(sch, "B")[-2:] == [("unrolled", 4), ("vectorized", 4)]
+@pytest.mark.parametrize(
+    ("machine", "rows"),
+    [(Machine(), 16), (SMALL._replace(vector_bits=256), 8), (LARGE, 8), (SMALL, 4)],
+)
+def test_a_tile_of_a_transposition_writes_whole_lines_of_a_cache(machine, rows):
+    sch = scheduled(transpose(70, 40), machine)
+    assert loops_of(sch, "B")[-2:] == [("unrolled", rows), ("vectorized", 16)]
+
+
+@pytest.mark.parametrize(("columns", "in_lines"), [(1024, True), (1001, False)])
+@pytest.mark.parametrize("own_cache", [1 << 20, 2 << 20])
+def test_a_long_transposition_reads_in_turn_where_it_writes_whole_lines(
+    columns, in_lines, own_cache
+):
+    """Past the caches, a line that is written in parts is slow."""
+    machine = LARGE._replace(own_cache=own_cache)
+    sch = scheduled(transpose(columns, 5000), machine)
+    outer, inner = sch.get_loops("B")[:2]
+    streamed = sch.get(inner).annotations.get("nontemporal_stores", {}).values()
+    assert list(map(int, streamed)) == ([1] if in_lines else [])
+    assert str(sch.get(outer).loop_var).startswith("j" if in_lines else "i")
 
 
 def test_rows_shorter_than_a_vector_are_transposed_in_squares_of_elements():
