@@ -10,6 +10,7 @@ from tilewright.ir.expr import Var
 from tilewright.schedule_rules.accesses import StridedAccess
 from tilewright.schedule_rules.cache_sets import keeps_columns
 from tilewright.schedule_rules.dot_products import DotProduct
+from tilewright.schedule_rules.far_memory import LARGE_CACHE, MUCH
 from tilewright.schedule_rules.operands import MANY_ROWS, Contraction
 from tilewright.schedule_rules.tiles import (
     Tile,
@@ -53,6 +54,10 @@ SHORTEST_SUM: Final = 128
 STEPS: Final = (1, 2, 4)
 """How many steps of a long sum may be unrolled. The more, the fewer instructions are about the loop
 itself: where another thread shares the core, multiplications wait for room among instructions."""
+
+MOST_STREAMS: Final = 32
+"""Number of rows of a matrix that hardware follows at once, to ask ahead for lines from far away: a
+core waits for those of others, unless it has much to do with each line."""
 
 FAR_BYTES: Final = 2.0
 """Bytes that arrive in a cycle where the next ones are on another page."""
@@ -256,6 +261,9 @@ class Plan:
     def _length_as_it_is(self, extent: int, fitting: int) -> int:
         """How many of the steps of a sum a block has of which nothing is copied: the last block may
         be shorter."""
+        is_far = self.columns_bytes >= MUCH * self.machine.own_cache >= MUCH * LARGE_CACHE
+        if is_far and self.reuse <= MANY_USES:
+            fitting = min(fitting, MOST_STREAMS)
         lengths = range(fitting - fitting % STEPS[-1], fitting // 2 - 1, -STEPS[-1])
         kept = (n for n in lengths if n and self.keeps(n, self.machine.first_cache))
         # Lines that were asked for ahead are to be there when they are used.
@@ -402,8 +410,8 @@ class Plan:
         if self.reads_blocks:  # of which the results stay in the cache, block by block of the sum
             size = self.found.accesses.stores[0].buffer.dtype.itemsize
             most = max(1, self.machine.own_cache // 4 // (self.reuse * self.width * size))
-            most = min(most, -(-panels // self.machine.cores))
-            return [-(-panels // -(-panels // most))]
+            blocks, cores = -(-panels // most), self.machine.cores
+            return [-(-panels // (-(-blocks // cores) * cores))]  # as many for each core
         if not self.packed or any(self.found.accesses.extents[var] is None for var in self.columns):
             return [1]
         depth = self.depth

@@ -13,6 +13,7 @@ from tilewright.schedule_rules.contraction_plan import (
     SHORTEST_SUM,
     Plan,
 )
+from tilewright.schedule_rules.far_memory import LARGE_CACHE
 from tilewright.schedule_rules.operands import MOST_FEW_ROWS
 from tilewright.schedule_rules.tiles import block_bytes
 from tilewright.tir.transform.machine import LINE_BYTES
@@ -60,7 +61,7 @@ def may_prefer_blocks(plan: Plan) -> bool:
 def keeps_blocks(plan: Plan) -> bool:
     """Whether blocks of panels, as they are, stay in the first cache; or in the next one, for
     few rows: wide ones of whole lines come from there in time, others sooner than without
-    blocks."""
+    blocks. A large cache has room for what is asked for ahead, too."""
     steps = plan.block_depth or plan.depth
     if steps < SHORTEST_BLOCK:
         return False
@@ -69,7 +70,8 @@ def keeps_blocks(plan: Plan) -> bool:
     if not plan.keeps(steps, plan.machine.own_cache):
         return False
     if plan.is_wide() and plan.lanes * plan.itemsize >= LINE_BYTES:
-        return plan.uses < FEW_USES
+        is_large = plan.machine.own_cache >= LARGE_CACHE
+        return plan.uses < (BLOCK_USES if is_large else FEW_USES)
     return MOST_FEW_ROWS < plan.uses < ENOUGH_REUSE
 
 
