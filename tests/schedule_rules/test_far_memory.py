@@ -32,14 +32,22 @@ def annotations(count, machine):
     [
         (NEAR, 1 << 20, 0),
         (NEAR, 1 << 21, 1),
-        (FAR, 3 << 18, 0),
-        (FAR, 1 << 20, 1),
-        (FAR._replace(cores=2), 1 << 20, 0),
-        (FAR._replace(cores=2), 1 << 21, 1),
+        (FAR, 1 << 22, 0),
+        (FAR, 1 << 23, 1),
+        (FAR._replace(cores=2), 1 << 23, 1),
     ],
 )
 def test_from_which_size_on_results_go_past_the_caches(machine, elements, streamed):
     assert annotations(elements, machine)["nontemporal_stores"] == {"Y": streamed}
+
+
+@pytest.mark.parametrize(
+    ("machine", "is_far"),
+    [(NEAR, False), (FAR, True), (FAR._replace(cores=2), False)],
+)
+def test_lines_that_are_far_apart_go_past_a_large_cache_sooner(machine, is_far):
+    assert far_memory.is_far(4 << 20, machine, scattered=True) == is_far
+    assert not far_memory.is_far(4 << 20, machine)
 
 
 def test_operands_in_a_far_cache_are_asked_for_early():

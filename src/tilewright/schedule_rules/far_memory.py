@@ -17,9 +17,13 @@ from tilewright.tir.transform.stream_stores import NONTEMPORAL_STORES
 MUCH: Final = 16
 """Multiple of the cache of a core from which on results are in no cache when they are read."""
 
+SCATTERED: Final = 2
+"""The same for each core, for results that are written line by line, far apart: a large cache of a
+core makes up for that no longer."""
+
 LARGE_CACHE: Final = 2 << 20
-"""Bytes of the cache of a core from which on the shared one behind it is no faster than memory for
-long results: it is spread over many cores, and gets what the caches of these push out."""
+"""Bytes of the cache of a core from which on the shared one behind it is hardly faster than memory:
+it is spread over many cores, and gets what the caches of these push out."""
 
 AHEAD: Final = 8
 """Iterations by which operands in a far cache are asked for."""
@@ -33,17 +37,27 @@ def may_stream(sch: Schedule, nest: Nest, machine: Machine) -> bool:
     return is_large and has_vectors and not sch.get_consumers(nest.block)
 
 
-def stream_stores(sch: Schedule, loop: LoopRV, nest: Nest, machine: Machine) -> None:
-    """Leave it to the search whether the results of a block are written past the caches."""
+def stream_stores(
+    sch: Schedule, loop: LoopRV, nest: Nest, machine: Machine, *, scattered: bool = False
+) -> None:
+    """Leave it to the search whether the results of a block are written past the caches.
+
+    Args:
+        scattered: whether lines that are written one after the other are far apart.
+    """
     (store,) = nest.accesses.stores
-    chosen = choose(sch, [0, 1], int(is_far(nest.accesses.size(store), machine)))
+    chosen = choose(sch, [0, 1], int(is_far(nest.accesses.size(store), machine, scattered)))
     sch.annotate(loop, NONTEMPORAL_STORES, {store.buffer.name: chosen})
 
 
-def is_far(size: int, machine: Machine) -> bool:
-    """Whether so many bytes are written, and read later, no slower past the caches."""
-    if machine.own_cache >= LARGE_CACHE:
-        return size >= 2 * machine.own_cache * machine.cores
+def is_far(size: int, machine: Machine, scattered: bool = False) -> bool:
+    """Whether so many bytes are written, and read later, no slower past the caches.
+
+    Args:
+        scattered: whether lines that are written one after the other are far apart.
+    """
+    if scattered and machine.own_cache >= LARGE_CACHE:
+        return size >= SCATTERED * machine.own_cache * machine.cores
     return size >= MUCH * machine.own_cache
 
 

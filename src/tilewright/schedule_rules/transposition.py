@@ -89,7 +89,7 @@ def _in_registers(sch: Schedule, nest: Nest, *, vector: Var, across: Var, machin
     sch.unroll(row)
     sch.vectorize(column)
     if streams:
-        stream_stores(sch, around[-1], nest, machine)
+        stream_stores(sch, around[-1], nest, machine, scattered=True)
     # A loop of its own ends at whole tiles; of a fused one, each iteration asks where that is.
     outer = around[:-1]
     sizes = [extent_of(sch, loop) for loop in outer]

@@ -15,6 +15,24 @@ from tilewright.tir.transform.stream_stores import NONTEMPORAL_STORES
 TARGET = "llvm -mtriple=x86_64-linux-gnu -mcpu=haswell"
 
 
+def exponentials(count, lanes):
+    """B = exp(A), annotated."""
+
+    @T.prim_func
+    def function(A: T.Buffer((count,)), B: T.Buffer((count,))):
+        T.func_attr({"tir.noalias": True})
+        for i in range(count):
+            with T.block("B"):
+                vi = T.axis.spatial(count, i)
+                B[vi] = T.exp(A[vi])
+
+    sch = Schedule(function)
+    outer, inner = sch.split(sch.get_loops("B")[0], [None, lanes])
+    sch.vectorize(inner)
+    sch.annotate(outer, NONTEMPORAL_STORES, ["B"])
+    return sch.mod["main"]
+
+
 def doubled(rows, columns, value=("B",), kind=None, lanes=8):
     """B = 2 A with vectors of 8 elements, annotated."""
 
@@ -48,6 +66,13 @@ def test_vectors_that_are_aligned_with_their_memory():
     assert vector_bytes(doubled(3, 64)) == [32]
     assert vector_bytes(doubled(3, 64, lanes=4)) == [16]
     assert vector_bytes(doubled(3, 60)) == []  # the rows after the first are not aligned
+    # Longer ones are stored by registers.
+    assert vector_bytes(doubled(3, 64, lanes=64)) == [32]
+
+
+def test_long_vectors_need_no_more_than_the_alignment_of_a_line():
+    """Several chains of operations are computed side by side, as one long vector."""
+    assert vector_bytes(exponentials(256, lanes=128)) == [64]
 
 
 def test_a_dictionary_says_whether_it_is_done():

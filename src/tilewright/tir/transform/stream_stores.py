@@ -11,14 +11,15 @@ A dictionary in the place of the list says for each name whether it is done, by 
 
 It pays for results that are larger than the caches, and costs where they are read soon after.
 
-Only whole vectors that are aligned to their size are stored so. Whether the memory is aligned is
-asked once, in front of the loop; where it is not, or where the vectors of the loop are not a
-multiple of their size apart, the loop runs with ordinary stores.
+Only whole vectors that are aligned to their size, or to a line of a cache, are stored so. Whether
+the memory is aligned is asked once, in front of the loop; where it is not, or where the vectors of
+the loop are not a multiple of that apart, the loop runs with ordinary stores.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 from tilewright.error import LoweringError
 from tilewright.ir.convert import const
@@ -28,9 +29,13 @@ from tilewright.tir.function import PrimFunc
 from tilewright.tir.stmt import AttrStmt, BufferStore, For, ForKind, Stmt
 from tilewright.tir.transform.analysis.affine import affine
 from tilewright.tir.transform.building.statements import statements
+from tilewright.tir.transform.machine import LINE_BYTES
 
 NONTEMPORAL_STORES = "nontemporal_stores"
 """The annotation; and the key of the attribute of memory that is aligned to so many bytes."""
+
+LEAST_BYTES: Final = 16
+"""Size of the smallest vector that is stored past the caches."""
 
 
 def stream_stores(func: PrimFunc) -> PrimFunc:
@@ -121,11 +126,18 @@ def _vector_stores(loop: For, name: str) -> Iterator[BufferStore]:
 
 
 def _aligned_bytes(store: BufferStore) -> int:
-    """The size of a vector that is stored at multiples of its size; 0 for other places."""
+    """The alignment of a vector that is stored at multiples of it; 0 for other places."""
     index = store.indices[0]
     assert isinstance(index, Ramp)
-    lanes, bits = index.lanes, index.lanes * store.buffer.dtype.bits
-    form = affine(index.base)
-    if bits % 128 or any(n % lanes for n in (form.constant, *form.terms.values())):
+    itemsize = store.buffer.dtype.itemsize
+    aligned = alignment_of(index.lanes * itemsize)
+    form, elements = affine(index.base), max(1, aligned // itemsize)
+    if aligned < LEAST_BYTES or any(n % elements for n in (form.constant, *form.terms.values())):
         return 0
-    return bits // 8
+    return aligned
+
+
+def alignment_of(size: int) -> int:
+    """The alignment that stores past the caches need, for vectors of so many bytes: these are
+    stored by lines, or by smaller registers."""
+    return min(size & -size, LINE_BYTES)

@@ -24,6 +24,7 @@ from tilewright.target.codegen.llvm.types import (
 from tilewright.tir.buffer import BufferLoad
 from tilewright.tir.stmt import BufferStore
 from tilewright.tir.transform.analysis.masks import leading_lanes
+from tilewright.tir.transform.stream_stores import alignment_of
 
 # --- values in memory ------------------------------------------------------------------------
 
@@ -171,9 +172,8 @@ def _store(emitter: FunctionEmitter, store: BufferStore) -> None:
         if store.predicate is not None:
             _store_lanes(emitter, raw, dtype, pointer, store.predicate)
         elif store.buffer.data in emitter.streamed:
-            # The vector is aligned to its size.
             emitter.module.needs_nontemporal = True
-            code = f"store {ty} {raw}, ptr {pointer}, align {lanes * align}"
+            code = f"store {ty} {raw}, ptr {pointer}, align {alignment_of(lanes * align)}"
             emitter.effect(f"{code}, !nontemporal !0")
         else:
             emitter.store(ty, raw, pointer, align, local=store.buffer.scope() == "local")
