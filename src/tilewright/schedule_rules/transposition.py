@@ -38,15 +38,16 @@ SHARED_LINES_PIECE_BYTES: Final = LINE_BYTES, 4 * LINE_BYTES
 """The same where rows of the result are written in turn, and tiles begin inside of lines: the next
 tile along the row completes the line soon."""
 
-BLOCK_BYTES: Final = 256, 2048
-"""The same for results that go past the caches of cores that have small ones."""
+BLOCK_BYTES: Final = 4 * LINE_BYTES, 32 * LINE_BYTES
+"""The same for results that go past the caches, where those of a core are small: the fastest of all
+sizes on a Zen 5."""
 
 SIDE: Final = 32
 """The side of a tile that the first cache holds easily."""
 
 
 def tile_transposition(sch: Schedule, nest: Nest, machine: Machine) -> Sequence[Structure]:
-    """Transposes square tiles of vectors in registers, or of elements in the first cache.
+    """Transposes tiles of whole lines in registers, or squares of elements in the first cache.
 
     Left to the search: how many tiles follow each other in both directions, and whether large
     results are written past the caches.
