@@ -69,9 +69,11 @@ def keeps_blocks(plan: Plan) -> bool:
         return True
     if not plan.keeps(steps, plan.machine.own_cache):
         return False
-    if plan.is_wide() and plan.lanes * plan.itemsize >= LINE_BYTES:
-        is_large = plan.machine.own_cache >= LARGE_CACHE
-        return plan.uses < (BLOCK_USES if is_large else FEW_USES)
+    are_lines = plan.lanes * plan.itemsize >= LINE_BYTES
+    if plan.machine.own_cache >= LARGE_CACHE and (plan.is_wide() or not are_lines):
+        return plan.uses < BLOCK_USES
+    if plan.is_wide() and are_lines:
+        return plan.uses < FEW_USES
     return MOST_FEW_ROWS < plan.uses < ENOUGH_REUSE
 
 
