@@ -10,7 +10,7 @@ from tilewright.ir.expr import Var
 from tilewright.schedule_rules.accesses import StridedAccess
 from tilewright.schedule_rules.cache_sets import keeps_columns
 from tilewright.schedule_rules.dot_products import DotProduct
-from tilewright.schedule_rules.far_memory import LARGE_CACHE, MUCH
+from tilewright.schedule_rules.far_memory import MUCH, has_large_cache
 from tilewright.schedule_rules.operands import MANY_ROWS, Contraction
 from tilewright.schedule_rules.tiles import (
     Tile,
@@ -261,8 +261,8 @@ class Plan:
     def _length_as_it_is(self, extent: int, fitting: int) -> int:
         """How many of the steps of a sum a block has of which nothing is copied: the last block may
         be shorter."""
-        is_far = self.columns_bytes >= MUCH * self.machine.own_cache >= MUCH * LARGE_CACHE
-        if is_far and self.reuse <= MANY_USES:
+        is_far = self.columns_bytes >= MUCH * self.machine.own_cache
+        if is_far and has_large_cache(self.machine) and self.reuse <= MANY_USES:
             fitting = min(fitting, MOST_STREAMS)
         lengths = range(fitting - fitting % STEPS[-1], fitting // 2 - 1, -STEPS[-1])
         kept = (n for n in lengths if n and self.keeps(n, self.machine.first_cache))

@@ -29,6 +29,11 @@ AHEAD: Final = 8
 """Iterations by which operands in a far cache are asked for."""
 
 
+def has_large_cache(machine: Machine) -> bool:
+    """Whether a core's own cache is so large that the shared one is hardly faster than memory."""
+    return machine.own_cache >= LARGE_CACHE
+
+
 def may_stream(sch: Schedule, nest: Nest, machine: Machine) -> bool:
     """Whether what a block writes may be too much to be found in a cache by what reads it."""
     (store,) = nest.accesses.stores
@@ -56,7 +61,7 @@ def is_far(size: int, machine: Machine, scattered: bool = False) -> bool:
     Args:
         scattered: whether lines that are written one after the other are far apart.
     """
-    if scattered and machine.own_cache >= LARGE_CACHE:
+    if scattered and has_large_cache(machine):
         return size >= SCATTERED * machine.own_cache * machine.cores
     return size >= MUCH * machine.own_cache
 
@@ -70,7 +75,7 @@ def ask_ahead(sch: Schedule, loop: LoopRV, nest: Nest, machine: Machine) -> None
         loop: the loop over the vectors of a long row.
     """
     vector, extent, accesses = nest.neighbours(), sch.get(loop).extent, nest.accesses
-    if nest.outer != 0 or vector is None or machine.own_cache < LARGE_CACHE:
+    if nest.outer != 0 or vector is None or not has_large_cache(machine):
         return
     if not isinstance(extent, IntImm) or extent.value < 2 * AHEAD:
         return

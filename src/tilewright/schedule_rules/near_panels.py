@@ -13,7 +13,7 @@ from tilewright.schedule_rules.contraction_plan import (
     SHORTEST_SUM,
     Plan,
 )
-from tilewright.schedule_rules.far_memory import LARGE_CACHE
+from tilewright.schedule_rules.far_memory import has_large_cache
 from tilewright.schedule_rules.operands import MOST_FEW_ROWS
 from tilewright.schedule_rules.tiles import block_bytes
 from tilewright.tir.transform.machine import LINE_BYTES
@@ -70,7 +70,7 @@ def keeps_blocks(plan: Plan) -> bool:
     if not plan.keeps(steps, plan.machine.own_cache):
         return False
     are_lines = plan.lanes * plan.itemsize >= LINE_BYTES
-    if plan.machine.own_cache >= LARGE_CACHE and (plan.is_wide() or not are_lines):
+    if has_large_cache(plan.machine) and (plan.is_wide() or not are_lines):
         return plan.uses < BLOCK_USES
     if plan.is_wide() and are_lines:
         return plan.uses < FEW_USES

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Final
 
 from tilewright.schedule_rules.decisions import choose
-from tilewright.schedule_rules.far_memory import LARGE_CACHE, is_far
+from tilewright.schedule_rules.far_memory import has_large_cache, is_far
 from tilewright.schedule_rules.groups import Group
 from tilewright.tir.schedule import LoopRV, Schedule
 from tilewright.tir.stmt import ForKind
@@ -37,7 +37,7 @@ def fetch_next_rows(sch: Schedule, loop: LoopRV, group: Group, machine: Machine)
         row = accesses.spatial[group.shared - 1]
         inner = [*accesses.spatial[group.shared :], *accesses.reduction]
         # A line that is asked for to read it is asked for again to write it, from a far cache.
-        stores = accesses.stores if machine.own_cache < LARGE_CACHE else ()
+        stores = () if has_large_cache(machine) else accesses.stores
         for access in (*accesses.loads, *stores):
             length = accesses.count(inner) * access.buffer.dtype.itemsize
             is_row = MIN_ROW_BYTES <= length <= machine.first_cache // 4
@@ -56,7 +56,7 @@ def _streams_results(sch: Schedule, group: Group, machine: Machine) -> bool:
     A loop whose iterations run on several cores cannot.
     """
     last = group.stages[-1]
-    if machine.own_cache < LARGE_CACHE or machine.cores > 1 or last.consumers:
+    if not has_large_cache(machine) or machine.cores > 1 or last.consumers:
         return False
     row = last.accesses.known_count(last.accesses.spatial[group.shared :])
     if not last.is_complete or row is None or len(last.accesses.stores) != 1:

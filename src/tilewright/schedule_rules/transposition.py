@@ -11,7 +11,7 @@ from tilewright.ir.expr import Var
 from tilewright.schedule_rules.balance import divides_evenly
 from tilewright.schedule_rules.decisions import choose, lanes_for, without
 from tilewright.schedule_rules.elementwise import transposed_along
-from tilewright.schedule_rules.far_memory import LARGE_CACHE, may_stream, stream_stores
+from tilewright.schedule_rules.far_memory import has_large_cache, may_stream, stream_stores
 from tilewright.schedule_rules.nest import (
     Nest,
     extent_of,
@@ -23,12 +23,10 @@ from tilewright.schedule_rules.nest import (
 from tilewright.schedule_rules.structures import Structure
 from tilewright.tir.schedule import Schedule
 from tilewright.tir.transform.machine import LINE_BYTES, Machine
+from tilewright.tir.transform.transpose_gathers import LEAST_BITS
 
 MOST_ROWS: Final = 16
 """Maximum number of rows of a tile that is transposed in registers."""
-
-SHORT_VECTOR_BYTES: Final = 16
-"""What a tile reads of a row of the operand, at least."""
 
 PIECE_BYTES: Final = 2 * LINE_BYTES, 2 * LINE_BYTES
 """What neighbouring tiles read of a row of the operand, and write of one of the result: caches
@@ -73,7 +71,7 @@ def _in_registers(sch: Schedule, nest: Nest, *, vector: Var, across: Var, machin
     # A line that is written past the caches in parts takes several times as long.
     whole_lines = width == line and (store.stride(across) or 1) % line == 0
     streams = whole_lines and may_stream(sch, nest, machine)
-    in_blocks = streams and machine.own_cache < LARGE_CACHE
+    in_blocks = streams and not has_large_cache(machine)
     reads_in_turn = streams or (rows is not None and columns is not None and rows < columns)
     pieces = PIECE_BYTES if whole_lines or reads_in_turn else SHARED_LINES_PIECE_BYTES
     read, written = BLOCK_BYTES if in_blocks else pieces
@@ -94,7 +92,7 @@ def _in_registers(sch: Schedule, nest: Nest, *, vector: Var, across: Var, machin
     # A loop of its own ends at whole tiles; of a fused one, each iteration asks where that is.
     outer = around[:-1]
     sizes = [extent_of(sch, loop) for loop in outer]
-    if streams or (outer and None not in sizes and divides_evenly(sch, outer, machine)):
+    if streams or (None not in sizes and divides_evenly(sch, outer, machine)):
         around = outer
     if nest.outer == 0:
         parallelize(sch, around, machine)
@@ -106,8 +104,7 @@ def _tile(dtype: DType, machine: Machine) -> tuple[int, int]:
         return 1, 1
     line = max(1, LINE_BYTES // dtype.itemsize)
     in_registers = machine.vector_registers * machine.vector_bits // 8 // LINE_BYTES
-    least = SHORT_VECTOR_BYTES // dtype.itemsize
-    return min(MOST_ROWS, max(in_registers, least)), line
+    return min(MOST_ROWS, max(in_registers, LEAST_BITS // dtype.bits)), line
 
 
 def _repeats(

@@ -131,10 +131,9 @@ def _aligned_bytes(store: BufferStore) -> int:
     assert isinstance(index, Ramp)
     itemsize = store.buffer.dtype.itemsize
     aligned = alignment_of(index.lanes * itemsize)
-    form, elements = affine(index.base), max(1, aligned // itemsize)
-    if aligned < LEAST_BYTES or any(n % elements for n in (form.constant, *form.terms.values())):
-        return 0
-    return aligned
+    form = affine(index.base)
+    is_aligned = not any(n * itemsize % aligned for n in (form.constant, *form.terms.values()))
+    return aligned if is_aligned and aligned >= LEAST_BYTES else 0
 
 
 def alignment_of(size: int) -> int:

@@ -16,7 +16,8 @@ _INTRINSICS: Final = {
     "tir.amx_store": "llvm.x86.tilestored64",
     "tir.amx_release": "llvm.x86.tilerelease",
 }
-ADDITION: Final = "vaddss $1, $1, $0"
+
+_ADDITION: Final = "vaddss $1, $1, $0"
 """Keeps the units of floats awake. They sleep when they have nothing to do, but stores of tile
 registers need them, and wait for 300 ns after a long sum, as measured on a Xeon. One addition in
 each step runs beside the multiplications."""
@@ -60,7 +61,7 @@ def _multiply(emitter: FunctionEmitter, call: Call) -> str:
     kind, *tiles = call.args
     assert isinstance(kind, StringImm)
     if is_const_int(tiles[0], 0):  # once for a block
-        emitter.effect(f'call float asm sideeffect "{ADDITION}", "=x,x"(float 1.0)')
+        emitter.effect(f'call float asm sideeffect "{_ADDITION}", "=x,x"(float 1.0)')
     function = emitter.module.declare(f"llvm.x86.tdp{kind.value}", "void", ("i8", "i8", "i8"))
     arguments = ", ".join(f"i8 {emitter.operand(tile)}" for tile in tiles)
     emitter.effect(f"call void {function}({arguments})")
