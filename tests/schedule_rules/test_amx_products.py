@@ -196,6 +196,38 @@ def test_copies_ask_for_lines_some_rows_ahead(dtype, groups):
     assert "prefetcht0" in module.get_source("asm").split("tdp")[0]
 
 
+@pytest.mark.parametrize(
+    ("shape", "asks"),
+    [((1024, 1024, 1024), True),
+     ((64, 512, 512), False),  # the result is near
+     ((2048, 2048, 64), False),  # more lines than steps
+     ((1024, 1016, 1024), False)],  # rows begin within lines
+)  # fmt: skip
+def test_large_results_are_asked_for(shape, asks):
+    func = matmul_to(*shape, "bfloat16")
+    module = tvm.default_schedule(func, TARGET).mod
+    assert "amx_operation" in module.script()
+    code = tvm.build(module, target=TARGET).get_source("asm")
+    steps = code[code.index("tilezero") : code.index("tilestored")]
+    assert ("prefetchw" in steps) == asks
+
+
+def matmul_to(m, n, k, dtype):
+    """A product whose result has the type of its operands."""
+    A, B = te.placeholder((m, k), dtype, "A"), te.placeholder((k, n), dtype, "B")
+    r = te.reduce_axis((0, k), "r")
+    P = te.compute((m, n), lambda i, j: te.sum(converted(A[i, r], B[r, j]), r), "P")
+    return te.create_prim_func([A, B, te.compute((m, n), lambda i, j: P[i, j].astype(dtype), "C")])
+
+
+def test_sums_keep_the_units_of_floats_awake():
+    """Each step adds, beside the products, without a result that anything reads."""
+    module = tvm.default_schedule(product(64, 64, 4096, "int8", "int8"), TARGET).mod
+    code = tvm.build(module, target=TARGET).get_source("asm")
+    steps = code[code.index("tilezero") : code.index("tilestored")]
+    assert steps.count("vaddss") == steps.count("tdpbssd") // 4 > 0
+
+
 def test_the_last_block_of_panels_is_whole():
     """Panels that no block divides evenly are filled up with zeros: no part of one has conditions
     of its own."""

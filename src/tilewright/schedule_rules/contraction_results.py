@@ -18,10 +18,13 @@ from tilewright.schedule_rules.nest import (
     present,
     split_into,
 )
+from tilewright.schedule_rules.operands import function_of
 from tilewright.schedule_rules.structures import apply_rule
 from tilewright.schedule_rules.tiled_contraction import TiledContraction, positions_of
 from tilewright.schedule_rules.tiles import LEAST_LANES, unroll_tile
 from tilewright.tir.schedule import BlockRV, LoopRV
+from tilewright.tir.transform.insert_prefetches import SOFTWARE_PREFETCH
+from tilewright.tir.transform.machine import LINE_BYTES
 
 
 class Results(TiledContraction):
@@ -79,6 +82,8 @@ class Results(TiledContraction):
         for consumer in others:
             is_placed = accepts(lambda block=consumer: sch.reverse_compute_at(block, place))
             self._write(consumer, place if is_placed else None)
+            if is_placed and plan.in_tiles:
+                self._prefetch(consumer, place)
         return bool(others) or not plan.in_tiles
 
     def _separate_rows(self) -> None:
@@ -104,6 +109,26 @@ class Results(TiledContraction):
                 unroll_tile(self.sch, consumer, place, tile.rows * tile.vectors)
         elif place is not None:
             self._transpose(consumer, place)
+
+    def _prefetch(self, consumer: BlockRV, place: LoopRV) -> None:
+        """Ask, while a block in tile registers is summed up, for the lines of a large result that
+        it will be written to: more than can be on their way at once, so that a core would wait.
+
+        A step asks for at most one. Where rows begin within lines, there are too many.
+        """
+        plan, accesses = self.plan, accesses_of(block_of(self.sch, consumer))
+        assert plan.dot is not None
+        func = function_of(self.sch)
+        results = () if func is None else func.buffer_map.values()
+        steps = plan.found.accesses.count(plan.found.accesses.reduction) // plan.dot.size
+        for store in accesses.stores:
+            line = LINE_BYTES // store.buffer.dtype.itemsize
+            lines = plan.dot.kind.rows * -(-plan.dot.kind.columns // line)
+            strides = [store.stride(var) or 1 for var in accesses.spatial]
+            has_whole_lines = all(stride == 1 or stride % line == 0 for stride in strides)
+            is_far = 2 * accesses.size(store) > plan.machine.own_cache
+            if store.buffer in results and is_far and has_whole_lines and lines <= steps:
+                self.sch.annotate(place, SOFTWARE_PREFETCH, {store.buffer.name: 1})
 
     def _write_matrices(self, consumer: BlockRV, place: LoopRV | None) -> None:
         """Write results of which those of an instruction are side by side, in parts of rows."""

@@ -154,6 +154,47 @@ def test_the_result_of_packed_panels_is_the_same(columns):
     np.testing.assert_array_equal(c, a @ b)
 
 
+def tiles_of_results(columns):
+    """What is written behind the work of a tile, whose loop asks for it."""
+    A, B = te.placeholder((8, 24), name="A"), te.placeholder((24, columns), name="B")
+    k = te.reduce_axis((0, 24), "k")
+    P = te.compute((8, columns), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="P")
+    C = te.compute((8, columns), lambda i, j: P[i, j] * 2.0, name="C")
+    sch = tir.Schedule(te.create_prim_func([A, B, C]))
+    i, j, k = sch.get_loops("P")
+    j0, j1 = sch.split(j, [None, 16])
+    sch.reorder(j0, k, i, j1)
+    sch.unroll(i)
+    sch.vectorize(j1)
+    sch.reverse_compute_at("C", j0)
+    sch.vectorize(sch.get_loops("C")[-1])
+    sch.decompose_reduction("P", k)
+    sch.annotate(j0, "software_prefetch", {"C": 1})
+    return sch.mod["main"]
+
+
+def test_where_results_go_is_asked_for_during_the_work():
+    func = legalize_for(lower(tiles_of_results(64)))
+    (call,) = (
+        node
+        for node in walk(func.body)
+        if isinstance(node, Call) and getattr(node.op, "name", "") == "tir.prefetch_address"
+    )
+    place, for_writing, _ = call.args
+    assert int(for_writing) == 1
+    assert lines_asked_for(place.args[0], 64, {"j_0": 2, "k": 5}) == (5, 2)
+    assert "if k < 8:" in func.script()
+
+
+@pytest.mark.parametrize("columns", [64, 40])
+def test_the_result_of_tiles_is_the_same(columns):
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(-9, 9, s).astype("float32") for s in ((8, 24), (24, columns)))
+    c = np.zeros((8, columns), "float32")
+    native(legalize_for(lower(tiles_of_results(columns))))(a, b, c)
+    np.testing.assert_array_equal(c, 2 * (a @ b))
+
+
 def panels_and_tiles(columns, width, rows, depth=24):
     """A product whose loop over panels, which each two `rows` use, asks for the next panel."""
     A, B = te.placeholder((rows, depth), name="A"), te.placeholder((depth, columns), name="B")

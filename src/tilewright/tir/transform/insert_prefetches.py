@@ -31,6 +31,17 @@ reads are fetched in the innermost loop of the work, a few at a time::
                                                                  prefetch(X[i * 64 + k, p + 1])
                                                              work(panel)
 
+So it is with results that are written at once behind the work: what a distance of 1 asks for is
+what this iteration will write::
+
+    for p in range(49):                          for p in range(49):
+        for k in range(256):                         for k in range(256):
+            work(sums)                                   if k < 16:
+        for i in range(16):                ->                prefetch(Y[k, p * 16])
+            Y[i, p * 16:p * 16 + 16] = sums[i]           work(sums)
+                                                     for i in range(16):
+                                                         Y[i, p * 16:p * 16 + 16] = sums[i]
+
 A burst of prefetches would fill all the buffers for lines on their way to the first-level cache,
 and the work would wait for one. So where loops inside of the annotated one read the same elements
 again and again, each time asks for a part of what comes next::
@@ -184,6 +195,8 @@ class _Inserting(Rewriter):
         for name, distance in distances.items():
             memory = self._memory.get(name, set())
             found = copy_and_work(body, memory) or row_and_work(body, memory)
+            if found is None and (found := work_and_results(body, memory)) is not None:
+                distance -= 1  # the next results are those of this iteration
             if found is not None:
                 copy, work = found
                 fetch = self._fetch(copy.body, loop.loop_var, {name: distance})
@@ -305,6 +318,20 @@ def copy_and_work(body: Stmt, memory: set[Var]) -> tuple[For, For] | None:
     if not isinstance(copy, For) or not isinstance(copy.extent, IntImm) or not behind:
         return None
     return copy, max(behind, key=iterations_of)
+
+
+def work_and_results(body: Stmt, memory: set[Var]) -> tuple[For, For] | None:
+    """The nest in `body`, a sequence, that alone uses a buffer and writes it, and a nest in front
+    of it."""
+    parts = list(parts_of(body))
+    users = [i for i, part in enumerate(parts) if _reads(part, memory) or _writes(part, memory)]
+    if len(users) != 1:
+        return None
+    results = parts[users[0]]
+    before = [part for part in parts[: users[0]] if isinstance(part, For)]
+    if not isinstance(results, For) or not isinstance(results.extent, IntImm) or not before:
+        return None
+    return (results, max(before, key=iterations_of)) if _writes(results, memory) else None
 
 
 def row_and_work(body: Stmt, memory: set[Var]) -> tuple[For, For] | None:

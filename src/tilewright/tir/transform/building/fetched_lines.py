@@ -55,7 +55,8 @@ class Run(NamedTuple):
         place = substitute(place, later)
         places = [as_expr(place + line * self.per_line) for line in range(count)]
         loads = [BufferLoad(self.access.buffer, (place,)) for place in places]
-        return [Evaluate(prefetch_address(load)) for load in loads]
+        mode = int(isinstance(self.access, BufferStore))
+        return [Evaluate(prefetch_address(load, mode)) for load in loads]
 
 
 def runs_of(
