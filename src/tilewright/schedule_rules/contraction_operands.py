@@ -9,6 +9,7 @@ from typing import Any, Final
 from tilewright.ir.expr import Expr
 from tilewright.schedule_rules.accesses import StridedAccess, accesses_of
 from tilewright.schedule_rules.converted_operands import convert_copy, convert_producer
+from tilewright.schedule_rules.decisions import choose
 from tilewright.schedule_rules.dot_product_steps import (
     copy_in_registers,
     current_access,
@@ -35,6 +36,12 @@ MOST_VECTORS_UNROLLED: Final = 32
 
 ROWS_AHEAD: Final = 8
 """How many rows ahead a copy to panels for tile registers asks for lines."""
+
+STRIPS: Final = (4, 8, 16, 32)
+"""Numbers of rows from far away that are copied to one panel after the other."""
+
+STRIP: Final = 8
+"""The best known one."""
 
 PIECES: Final = 8
 """Number of pieces of a shared copy for each core."""
@@ -117,7 +124,8 @@ class Operands(TiledContraction):
         elif len(columns) > 1 and None not in map(plan.found.accesses.extents.get, plan.columns):
             self._copy_merged(copy, columns, around)
         elif not copy_squares(sch, copy, columns[-1], around, self.tile):
-            self.vectorize(copy, around)
+            strip = choose(sch, STRIPS, STRIP) if self.copies_strips() else None
+            self.vectorize(copy, around, strip)
 
     def _copy_merged(self, copy: BlockRV, columns: Sequence[int], around: int) -> None:
         """Copy merged columns in vectors of the panels, which perhaps cross rows of the operand.

@@ -428,7 +428,9 @@ class Plan:
         cores = 1 if self.outer or reads_once else self.machine.cores
         most = max(1, min(fitting, panels // cores))
         dividing = [n for n in range(1, most + 1) if panels % n == 0]
-        # The last block is filled up with panels of zeros, unless about as many divide all.
-        if self.near_panels or (self.in_tiles and 2 * dividing[-1] <= most):
+        # The last block has fewer, or is filled up with panels of zeros, unless about as many
+        # divide all. Rows that no cache holds are read again for each block, too.
+        reads_again = self.in_tiles or self.has_far_rows()
+        if self.near_panels or (reads_again and 2 * dividing[-1] <= most):
             return [-(-panels // -(-panels // most))]
         return dividing[-1:] if self.in_tiles else dividing

@@ -94,8 +94,8 @@ class Prefetches(TiledContraction):
         self.sch.annotate(steps[-1], SOFTWARE_PREFETCH, {panels.name: ahead})
 
     def prefetch_next_copy(self, loop: LoopRV) -> None:
-        """Ask ahead for what the next iteration of a loop will copy, if its rows are far apart, or
-        the search wants it.
+        """Ask ahead for what the next iteration of a loop will copy, if hardware does not as its
+        rows are far apart, or the search wants it.
 
         Products in tile registers wait for lines on their way, unlike others: copies for them ask
         ahead themselves.
@@ -103,5 +103,6 @@ class Prefetches(TiledContraction):
         plan, (operand,) = self.plan, self.plan.found.moving
         is_constant = operand.buffer.data in constant_memory(self.sch)
         if plan.found.is_contiguous(plan.columns) and not (plan.in_tiles or is_constant):
-            ahead = choose(self.sch, (0, 1), 1 if plan.is_far(operand) else 0)
+            is_late = plan.is_far(operand) and not self.copies_strips()
+            ahead = choose(self.sch, (0, 1), 1 if is_late else 0)
             self.sch.annotate(loop, SOFTWARE_PREFETCH, {operand.buffer.name: ahead})

@@ -9,6 +9,7 @@ from typing import Any, Final
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Expr, Var
 from tilewright.schedule_rules.contraction_plan import Plan
+from tilewright.schedule_rules.far_memory import has_large_cache
 from tilewright.schedule_rules.nest import Nest
 from tilewright.schedule_rules.operands import constant_memory
 from tilewright.schedule_rules.tiles import RegisterTile, vectorize_tile
@@ -63,12 +64,29 @@ class TiledContraction:
         columns = positions_of(self.plan.columns, self.iterators)
         return flattened(values, columns, [accesses.extent(var) for var in self.plan.columns])
 
-    def vectorize(self, block: BlockRV, around: int) -> None:
-        """Let a block run in vectors along the columns, inside of the loops `around` it."""
+    def vectorize(self, block: BlockRV, around: int, strip: Any = None) -> None:
+        """Let a block run in vectors along the columns, inside of the loops `around` it.
+
+        Args:
+            strip: see `vectorize_tile`.
+        """
         if self.plan.in_tiles:
-            vectorize_tile(self.sch, block, around, self.vectors.vectors, self.vectors.lanes)
+            vectors, lanes = self.vectors.vectors, self.vectors.lanes
         else:
-            vectorize_tile(self.sch, block, around, self.plan.tile.vectors, self.plan.lanes)
+            vectors, lanes = self.plan.tile.vectors, self.plan.lanes
+        vectorize_tile(self.sch, block, around, vectors, lanes, strip)
+
+    def copies_strips(self) -> bool:
+        """Whether each row of a large operand is copied to all panels before the next rows.
+
+        Panel by panel, lines of too many rows come from far away, which hardware cannot follow.
+        """
+        plan, (operand,) = self.plan, self.plan.found.moving
+        is_large = plan.columns_bytes > plan.machine.own_cache // 2
+        is_constant = operand.buffer.data in constant_memory(self.sch)
+        is_contiguous = len(plan.columns) == 1 and plan.found.is_contiguous(plan.columns)
+        is_far = is_large and has_large_cache(plan.machine) and not is_constant
+        return plan.dot is None and is_contiguous and is_far
 
     def fetches_panels(self) -> bool:
         """Whether panels of a constant are together larger than the cache.

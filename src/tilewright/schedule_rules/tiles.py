@@ -404,7 +404,9 @@ def copy_groups(
             sch.annotate(group, SOFTWARE_PREFETCH, {load.buffer.name: -(-ahead // size)})
 
 
-def vectorize_tile(sch: Schedule, block: BlockRV, outer: int, vectors: int, lanes: int) -> None:
+def vectorize_tile(
+    sch: Schedule, block: BlockRV, outer: int, vectors: int, lanes: int, strip: Any = None
+) -> None:
     """Run along what is contiguous where the block reads, in vectors.
 
     Args:
@@ -412,6 +414,8 @@ def vectorize_tile(sch: Schedule, block: BlockRV, outer: int, vectors: int, lane
         outer: how many loops around it belong to others.
         vectors: how many vectors the tile has in a row.
         lanes: elements of a vector.
+        strip: number of rows of which the first tile is taken, then the next one, and so on; None
+            for all of them.
     """
     accesses = accesses_of(block_of(sch, block))
     loops = loops_by_iterator(sch, block, outer)
@@ -421,7 +425,12 @@ def vectorize_tile(sch: Schedule, block: BlockRV, outer: int, vectors: int, lane
             others = [v for v in accesses.spatial if v is not var and v in loops]
             others.sort(key=lambda v: -(accesses.stores[0].stride(v) or 0))
             (panel, vector), lane = split_into(sch, loops[var], [vectors, lanes], vector=True)
-            sch.reorder(*present(panel), *(loops[v] for v in others), *present(vector, lane))
+            rows = [loops[v] for v in others]
+            if strip is None or panel is None or not rows:
+                sch.reorder(*present(panel), *rows, *present(vector, lane))
+            else:
+                strips, row = sch.split(rows.pop(), [None, strip])
+                sch.reorder(*rows, strips, panel, row, *present(vector, lane))
             sch.vectorize(lane)
             return
 
