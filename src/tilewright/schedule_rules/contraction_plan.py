@@ -262,7 +262,9 @@ class Plan:
         """How many of the steps of a sum a block has of which nothing is copied: the last block may
         be shorter."""
         is_far = self.columns_bytes >= MUCH * self.machine.own_cache
-        if is_far and has_large_cache(self.machine) and self.reuse <= MANY_USES:
+        is_seldom = is_far and self.reuse <= MANY_USES
+        are_lines = self.lanes * self.itemsize >= LINE_BYTES
+        if has_large_cache(self.machine) and (is_seldom or not are_lines):
             fitting = min(fitting, MOST_STREAMS)
         lengths = range(fitting - fitting % STEPS[-1], fitting // 2 - 1, -STEPS[-1])
         kept = (n for n in lengths if n and self.keeps(n, self.machine.first_cache))
