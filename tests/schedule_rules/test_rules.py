@@ -348,7 +348,8 @@ def test_results_that_masks_cut_off_stay_in_registers_around_a_loop(width):
 
 
 def test_a_few_rows_are_packed_and_a_large_matrix_is_read_once():
-    sch = scheduled(matmul(16, 400, 480, transposed=True))
+    func = matmul(16, 400, 480, transposed=True)
+    sch = schedule_module(IRModule.from_expr(func), SMALL)
     assert names_of(sch) == ["A_global", "C", "C_global"]
 
 
@@ -624,7 +625,7 @@ def test_a_long_transposition_reads_in_turn_where_it_writes_whole_lines(
 ):
     """Past the caches, a line that is written in parts is slow."""
     machine = LARGE._replace(own_cache=own_cache)
-    sch = scheduled(transpose(columns, 5000), machine)
+    sch = schedule_module(IRModule.from_expr(transpose(columns, 5000)), machine)
     outer, inner = sch.get_loops("B")[:2]
     streamed = sch.get(inner).annotations.get("nontemporal_stores", {}).values()
     assert list(map(int, streamed)) == ([1] if in_lines else [])
