@@ -9,11 +9,12 @@ import tilewright as tvm
 from tilewright import te
 from tilewright.driver.default import DefaultSchedule
 from tilewright.ir.module import IRModule
-from tilewright.schedule_rules.few_rows import sizes_of_rows
+from tilewright.schedule_rules.few_rows import counts_of_few_rows, sizes_of_rows
 from tilewright.schedule_rules.operands import CONSTANT_PARAMS
 from tilewright.target import Target
 from tilewright.tir.stmt import BlockRealize, IfThenElse
 from tilewright.tir.transform.building.statements import statements
+from tilewright.tir.transform.machine import Machine
 
 ONE_CORE = Target("llvm -num-cores=1")
 COLUMNS, DEPTH = 19, 37
@@ -98,17 +99,28 @@ def large_product(rows, transposed):
 
 
 @pytest.mark.parametrize("transposed", [False, True])
-@pytest.mark.parametrize("rows", [1, 2, 3, 8, 9, 24, 25])
-def test_a_few_rows_need_no_copy_of_a_large_matrix(rows, transposed):
+def test_a_few_rows_need_no_copy_of_a_large_matrix(transposed):
     func = large_product(te.size_var("m"), transposed)
-    assert branches(func) == ["m == 1", "m <= 24" if transposed else "m <= 8"]
-    rng = np.random.default_rng(rows)
-    shapes = [[int(n) for n in func.buffer_map[func.params[1]].shape], (rows, 1024)]
-    w, x = (rng.standard_normal(shape, "float32") for shape in shapes)
-    result = np.full((rows, 640), np.nan, "float32")
-    tvm.build(func, target=ONE_CORE)(x, w, result)
-    expected = x.astype("float64") @ (w.T if transposed else w).astype("float64")
-    np.testing.assert_allclose(result, np.maximum(expected, 0), rtol=1e-4, atol=1e-3)
+    assert branches(func)[:2] == ["m == 1", "m <= 24" if transposed else "m <= 8"]
+    module = tvm.build(func, target=ONE_CORE)
+    for rows in (1, 2, 3, 8, 9, 24, 25, 70, 130):
+        rng = np.random.default_rng(rows)
+        shapes = [[int(n) for n in func.buffer_map[func.params[1]].shape], (rows, 1024)]
+        w, x = (rng.standard_normal(shape, "float32") for shape in shapes)
+        result = np.full((rows, 640), np.nan, "float32")
+        module(x, w, result)
+        expected = x.astype("float64") @ (w.T if transposed else w).astype("float64")
+        np.testing.assert_allclose(result, np.maximum(expected, 0), rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("transposed", "machine", "counts"),
+    [(False, Machine(), [8, 127]), (True, Machine(), [24]),
+     (False, Machine(first_cache=1 << 10, own_cache=16 << 10), [8])],
+)  # fmt: skip
+def test_numbers_of_rows_that_are_few(transposed, machine, counts):
+    """A few read the matrix once, some block by block."""
+    assert counts_of_few_rows(large_product(te.size_var("m"), transposed), machine) == counts
 
 
 @pytest.mark.parametrize("transposed", [False, True])

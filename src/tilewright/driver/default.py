@@ -80,9 +80,8 @@ class DefaultSchedule(ModulePass):
         cases: list[tuple[GlobalVar, GlobalVar, Expr]] = []
         for var, func in functions.items():
             sizes = rows.sizes_of_rows(func, machine)
-            most = rows.most_few_rows(func, machine) if sizes else None
-            if most is not None:
-                few = GlobalVar(f"{var.name_hint}.few_rows")
+            for most in reversed(rows.counts_of_few_rows(func, machine) if sizes else []):
+                few = GlobalVar(f"{var.name_hint}.at_most_{most}_rows")
                 versions[few] = rows.with_few_rows(func, most)
                 cases.append((var, few, rows.are_few_rows(sizes, most)))
             if sizes:

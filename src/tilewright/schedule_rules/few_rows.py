@@ -1,16 +1,19 @@
 """Products of a symbolic number of rows, which may be one or a few, as in the step of a decoder.
 
 For many rows, the operand with columns is packed first. That takes several times as long as what
-a few rows need of it, so a function with such a product has a version for a single row, and one for
-a few rows where these are computed without packing::
+a few rows need of it, so a function with such a product has a version for a single row, and others
+for a few rows where these are computed without packing::
 
     if m == 1:
-        ...         # a vector times a matrix
+        ...             # a vector times a matrix
     else:
         if m <= 8:
-            ...     # tiles of a few rows, of the matrix as it is
+            ...         # tiles of a few rows, of the matrix as it is
         else:
-            ...     # panels of the matrix, tiles of many rows
+            if m <= 127:
+                ...     # the matrix block by block
+            else:
+                ...     # panels of the matrix, tiles of many rows
 
 Where the matrix has rows as well, as in ``x @ w.T``, vectors run along the sums of a few more rows.
 """
@@ -32,6 +35,7 @@ from tilewright.schedule_rules.contraction import (
     prefers_vectors_along,
     reads_matrix_once,
 )
+from tilewright.schedule_rules.near_panels import BLOCK_USES, FEW_USES
 from tilewright.schedule_rules.operands import (
     FEW_ROWS,
     MOST_FEW_ROWS,
@@ -46,6 +50,9 @@ from tilewright.tir.stmt import Block, BlockRealize, IfThenElse
 from tilewright.tir.substitute import symbolic_sizes, with_sizes
 from tilewright.tir.transform.building.statements import statements
 from tilewright.tir.transform.machine import Machine
+
+SOME_ROWS: Final = 32
+"""The number of rows that are counted on where they may be more."""
 
 MOST_ROWS_ALONG: Final = 24
 """The same where both operands have rows, so that vectors run along the sum."""
@@ -78,16 +85,17 @@ def _rows_of(block: Block, machine: Machine, constants: frozenset[Var]) -> Itera
             yield item.dom.extent
 
 
-def most_few_rows(func: PrimFunc, machine: Machine) -> int | None:
-    """How many rows are few for products of a symbolic number of them: those for which nothing, or
-    only the rows, are packed. None if there is no such product."""
-    constants, found = constants_of(func), []
+def counts_of_few_rows(func: PrimFunc, machine: Machine) -> list[int]:
+    """How many rows are few for products of a symbolic number of them, in ascending order: those
+    for which nothing, or only the rows, are packed."""
+    constants, few, some = constants_of(func), [], []
     for stmt in statements(func.body):
         accesses = accesses_of(stmt.block) if isinstance(stmt, BlockRealize) else None
         product = None if accesses is None or not accesses.extents else find_contraction(accesses)
         if product is not None and product.accesses.extents[product.row] is None:
-            found.append(_most_few_rows(product, machine, constants))
-    return min((most for most in found if most), default=None)
+            few.append(_most_few_rows(product, machine, constants))
+            some.append(_most_rows_of_blocks(product, machine, constants))
+    return sorted({min(filter(None, counts)) for counts in (few, some) if any(counts)})
 
 
 def _most_few_rows(found: Contraction, machine: Machine, constants: frozenset[Var]) -> int | None:
@@ -102,9 +110,21 @@ def _most_few_rows(found: Contraction, machine: Machine, constants: frozenset[Va
     return MOST_FEW_ROWS
 
 
+def _most_rows_of_blocks(
+    found: Contraction, machine: Machine, constants: frozenset[Var]
+) -> int | None:
+    """How many rows use a matrix block by block."""
+    for uses in (BLOCK_USES, FEW_USES):
+        counts = (SOME_ROWS, uses - 1)
+        ways = [plans(replace(found, few_rows=n), machine, 0, constants) for n in counts]
+        if all(way and way[0].reads_blocks for way in ways):
+            return uses - 1
+    return None
+
+
 def with_few_rows(func: PrimFunc, most: int) -> PrimFunc:
-    """A function for where there are `most` rows, or fewer."""
-    return func.with_attr(FEW_ROWS, most)
+    """A function for where there are `most` rows, or fewer: if they are many, about a quarter."""
+    return func.with_attr(FEW_ROWS, min(most, SOME_ROWS))
 
 
 def with_one_row(func: PrimFunc, sizes: Sequence[Var]) -> PrimFunc:

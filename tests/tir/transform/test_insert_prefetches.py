@@ -155,7 +155,7 @@ def test_the_result_of_packed_panels_is_the_same(columns):
 
 
 def tiles_of_results(columns):
-    """What is written behind the work of a tile, whose loop asks for it."""
+    """What is written behind the work of a tile, whose loop asks for that of the next one."""
     A, B = te.placeholder((8, 24), name="A"), te.placeholder((24, columns), name="B")
     k = te.reduce_axis((0, 24), "k")
     P = te.compute((8, columns), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="P")
@@ -167,7 +167,8 @@ def tiles_of_results(columns):
     sch.unroll(i)
     sch.vectorize(j1)
     sch.reverse_compute_at("C", j0)
-    sch.vectorize(sch.get_loops("C")[-1])
+    column = sch.get_loops("C")[-1]
+    sch.vectorize(sch.split(column, [None, 8])[1])
     sch.decompose_reduction("P", k)
     sch.annotate(j0, "software_prefetch", {"C": 1})
     return sch.mod["main"]
@@ -179,10 +180,10 @@ def test_where_results_go_is_asked_for_during_the_work():
         node
         for node in walk(func.body)
         if isinstance(node, Call) and getattr(node.op, "name", "") == "tir.prefetch_address"
-    )
+    )  # of a line, which two vectors share
     place, for_writing, _ = call.args
     assert int(for_writing) == 1
-    assert lines_asked_for(place.args[0], 64, {"j_0": 2, "k": 5}) == (5, 2)
+    assert lines_asked_for(place.args[0], 64, {"j_0": 2, "k": 5}) == (5, 3)
     assert "if k < 8:" in func.script()
 
 
@@ -219,6 +220,17 @@ def lines_asked_for(load, columns, values):
     index = tvm.arith.Analyzer().simplify(substitute(load.indices[0], known))
     step, column = divmod(int(index.value), columns)
     return step, column // 16
+
+
+def test_an_unknown_number_of_tiles_asks_for_the_halves_of_the_lines_in_turn():
+    func = panels_and_tiles(128, 64, rows=te.size_var("m"))
+    whole, cut = prefetches(func)[:2], prefetches(func)[2:]
+    for tile in range(4):
+        asked = [lines_asked_for(load, 128, {"j_0": 0, "i_0": tile, "k": 7}) for load in whole]
+        assert asked == [(7, 4 + tile % 2 * 2 + line) for line in range(2)]
+    # The first row of a tile that is cut off asks for all of them, and the others need not.
+    asked = [lines_asked_for(load, 128, {"j_0": 0, "k": 7}) for load in cut]
+    assert asked == [(7, 4 + line) for line in range(4)]
 
 
 def test_what_is_read_again_and_again_is_asked_for_in_parts():

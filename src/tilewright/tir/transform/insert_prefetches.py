@@ -31,13 +31,12 @@ reads are fetched in the innermost loop of the work, a few at a time::
                                                                  prefetch(X[i * 64 + k, p + 1])
                                                              work(panel)
 
-So it is with results that are written at once behind the work: what a distance of 1 asks for is
-what this iteration will write::
+So it is with results that are written at once behind the work::
 
     for p in range(49):                          for p in range(49):
         for k in range(256):                         for k in range(256):
             work(sums)                                   if k < 16:
-        for i in range(16):                ->                prefetch(Y[k, p * 16])
+        for i in range(16):                ->                prefetch(Y[k, (p + 1) * 16])
             Y[i, p * 16:p * 16 + 16] = sums[i]           work(sums)
                                                      for i in range(16):
                                                          Y[i, p * 16:p * 16 + 16] = sums[i]
@@ -90,6 +89,7 @@ from tilewright.tir.stmt import (
     BufferStore,
     Evaluate,
     For,
+    IfThenElse,
     LetStmt,
     SeqStmt,
     Stmt,
@@ -177,13 +177,24 @@ class _Inserting(Rewriter):
         self.found: set[tuple[str, str]] = set()
         self._ahead: list[_Ahead] = []
         self._around: list[Var] = []
+        self._done: set[Key] = set()  # the lines that an iteration has asked for
 
     def For(self, loop: For) -> Stmt:
         self._around.append(loop.loop_var)
+        done, self._done = self._done, set()
         try:
             return self._loop(loop)
         finally:
             self._around.pop()
+            self._done = done
+
+    def IfThenElse(self, stmt: IfThenElse) -> Stmt:
+        done, cases = self._done, []
+        for case in (stmt.then_case, stmt.else_case):
+            self._done = set(done)  # what a case asks for is certain in this case only
+            cases.append(None if case is None else self(case))
+        self._done = done
+        return stmt.replace(then_case=cases[0], else_case=cases[1])
 
     def _loop(self, loop: For) -> Stmt:
         if SOFTWARE_PREFETCH not in loop.annotations:
@@ -194,9 +205,11 @@ class _Inserting(Rewriter):
         body, inside = loop.body, dict(distances)
         for name, distance in distances.items():
             memory = self._memory.get(name, set())
-            found = copy_and_work(body, memory) or row_and_work(body, memory)
-            if found is None and (found := work_and_results(body, memory)) is not None:
-                distance -= 1  # the next results are those of this iteration
+            found = (
+                copy_and_work(body, memory)
+                or row_and_work(body, memory)
+                or work_and_results(body, memory)
+            )
             if found is not None:
                 copy, work = found
                 fetch = self._fetch(copy.body, loop.loop_var, {name: distance})
@@ -204,7 +217,7 @@ class _Inserting(Rewriter):
                     body = spread(body, copy.replace(body=fetch), work)
                     del inside[name]
         if inside:
-            inner = path_of(loop, parts_of_cases)[1:]
+            inner = path_of(loop, parts_of_cases, symbolic=True)[1:]
             self._ahead.append(_Ahead(loop.loop_var, inside, inner))
         body = self(body)
         if inside:
@@ -242,11 +255,10 @@ class _Inserting(Rewriter):
 
     def _with_prefetches(self, run: Sequence[Stmt]) -> list[Stmt]:
         """The statements of `run`, each group with its prefetches in front."""
-        done: set[Key] = set()
         parts: list[Stmt] = []
         for start in range(0, len(run), GROUP):
             group = run[start : start + GROUP]
-            parts += [*self._prefetches(group, done), *group]
+            parts += [*self._prefetches(group, self._done), *group]
         return parts
 
     def _prefetches(self, nodes: Sequence[Node], done: set[Key]) -> list[Stmt]:

@@ -15,7 +15,7 @@ from tilewright.tir.stmt import BufferStore, Evaluate, For, Stmt
 from tilewright.tir.substitute import substitute
 from tilewright.tir.transform.analysis.affine import Key, affine, occurs
 from tilewright.tir.transform.branches import is_simple
-from tilewright.tir.transform.building.spread_fetches import number_of
+from tilewright.tir.transform.building.spread_fetches import number_of, times_of
 from tilewright.tir.transform.machine import LINE_BYTES
 
 
@@ -45,7 +45,7 @@ class Run(NamedTuple):
         later = {var: as_expr(var + distance)}
         if found := _moving_and_still(place, inner):
             steps, still = found
-            times = math.prod(int(loop.extent) for loop in still)  # type: ignore[call-overload]
+            times = math.prod(map(times_of, still))
             if count > 1:
                 first = floordiv(number_of(still, place.dtype) * count, times)
                 place, count = as_expr(place + first * self.per_line), -(-count // times)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final
 
 from tilewright.ir.arithmetic import floordiv, floormod
 from tilewright.ir.convert import as_expr, const
@@ -24,6 +25,9 @@ from tilewright.tir.stmt import (
 from tilewright.tir.substitute import substitute
 from tilewright.tir.transform.analysis.affine import affine
 from tilewright.tir.transform.machine import LINE_BYTES
+
+UNKNOWN: Final = 2
+"""The number of iterations that a symbolic one counts as: most loops over tiles run as often."""
 
 
 def spread(body: Stmt, fetch: For, work: For) -> Stmt:
@@ -73,11 +77,19 @@ def _places(number: Expr, loops: Sequence[For]) -> dict[Var, Expr]:
 
 
 def number_of(loops: Sequence[For], dtype: DType) -> Expr:
-    """The number of an iteration of nested loops, counted from 0."""
+    """The number of an iteration of nested loops, counted from 0; where an extent is symbolic, of
+    the first or the second of two iterations in turn."""
     number: Expr = const(0, dtype)
     for loop in loops:
-        number = number * loop.extent + (loop.loop_var - loop.min).astype(dtype)
+        own = (loop.loop_var - loop.min).astype(dtype)
+        own = own if isinstance(loop.extent, IntImm) else as_expr(floormod(own, UNKNOWN))
+        number = number * times_of(loop) + own
     return number
+
+
+def times_of(loop: For) -> int:
+    """How often a loop runs; at least so often if that is symbolic."""
+    return loop.extent.value if isinstance(loop.extent, IntImm) else UNKNOWN
 
 
 def by_lines(loop: For) -> Stmt:
@@ -138,21 +150,25 @@ def iterations_of(loop: For) -> int:
     return _iterations(path_of(loop))
 
 
-def path_of(loop: For, parts: Callable[[Stmt], Iterable[Stmt]] = parts_of) -> list[For]:
+def path_of(
+    loop: For, parts: Callable[[Stmt], Iterable[Stmt]] = parts_of, *, symbolic: bool = False
+) -> list[For]:
     """The loops of constant extent from `loop` on inwards, of several those with most iterations.
 
     Args:
         parts: the statements of the body of a loop that may be such loops.
+        symbolic: whether extents may be symbolic, too.
     """
-    if loop.kind is not ForKind.SERIAL or not isinstance(loop.extent, IntImm):
+    if loop.kind is not ForKind.SERIAL or not (symbolic or isinstance(loop.extent, IntImm)):
         return []
-    inside = [path_of(part, parts) for part in parts(loop.body) if isinstance(part, For)]
+    loops = [part for part in parts(loop.body) if isinstance(part, For)]
+    inside = [path_of(part, parts, symbolic=symbolic) for part in loops]
     most = max(inside, key=_iterations, default=[])
     return [loop, *most]
 
 
 def _iterations(path: Sequence[For]) -> int:
-    return math.prod(int(loop.extent) for loop in path)  # type: ignore[call-overload]
+    return math.prod(map(times_of, path))
 
 
 class _InFront(Rewriter):
