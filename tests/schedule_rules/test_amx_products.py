@@ -21,6 +21,7 @@ from tests.target.llvm.emulation import emulated
 
 import tilewright as tvm
 from tilewright import relax, te, topi
+from tilewright.driver.default import DefaultSchedule
 from tilewright.target import Target
 from tilewright.tune.candidate import MeasureCandidate
 from tilewright.tune.context import TuneContext
@@ -246,8 +247,33 @@ def test_groups_of_a_padded_operand_are_stored_at_once(columns):
     assert "vpextrw" not in module.get_source("asm")
 
 
-def test_a_symbolic_number_of_rows_is_not_for_tiles():
-    assert not is_in_tiles(product(te.size_var("m"), 64, 64, "uint8", "int8"))
+@pytest.mark.parametrize(("a", "b"), OPERANDS[::2])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_a_symbolic_number_of_rows(a, b, transposed):
+    """Blocks are filled up; a few rows are packed instead of the rows of the other operand."""
+    m, k, n = te.size_var("m"), 500, 250
+    func = product(m, n, k, a, b, transposed=transposed)
+    script = DefaultSchedule(TARGET)(tvm.IRModule({"main": func})).script()
+    assert "amx_operation" in script
+    assert ("m <= 64" in script) == transposed
+    rng = np.random.default_rng(0)
+    y = numbers(rng, (n, k) if transposed else (k, n), b)
+    with emulated(TARGET) as tiles:
+        compiled = tvm.build(func, target=TARGET)
+        for rows in (1, 17, 33, 70):
+            before = sum(tiles.counts.values())
+            x = numbers(rng, (rows, k), a)
+            result = tvm.nd.empty((rows, n), sums(a))
+            compiled(*map(tvm.nd.array, (x, y)), result)
+            assert_accurate(result.numpy(), x, y.T if transposed else y)
+            assert rows <= 1 or sum(tiles.counts.values()) > before
+
+
+def test_the_size_of_blocks_is_that_of_many_rows():
+    func = product(te.size_var("m"), 4096, 4096, "bfloat16", "bfloat16", transposed=True)
+    script = tvm.default_schedule(func, TARGET).mod.script()
+    assert '"amx_operation", "multiply 32 32 64"' in script
+    assert "B_global" in script
 
 
 @pytest.mark.parametrize("name", ["cascadelake", "cooperlake", "znver4", "haswell", "alderlake"])

@@ -222,7 +222,8 @@ def _dot_product_plans(
             if plan.multiplies_matrices and transposed and not plan.in_tiles:
                 continue
             is_worth_packing = free or plan.uses >= plan.enough_uses
-            may_be_few = transposed and not plan.in_tiles
+            is_grouped = form.fixed[0].stride(dot.step) == 1
+            may_be_few = transposed and (is_grouped or not plan.in_tiles)
             least = plan.lanes // (dot.size + 1) if may_be_few else plan.lanes
             if plan.may_pack(free) and is_worth_packing and plan.width_of_all >= least:
                 plans.append(plan)
@@ -259,12 +260,12 @@ def _has_matrices_of_rows(plan: Plan) -> bool:
     """Whether there are rows enough for instructions of several, each next to the one before. Tile
     registers take rows at any distance, and fewer of them."""
     found, dot = plan.found, plan.dot
-    extent = found.accesses.extents[found.row]
-    if extent is None or dot is None:
+    if dot is None:
         return False
+    extent = found.accesses.extents[found.row]
     axis = only_axis if plan.in_tiles else grouped_axis
     rows, steps = axis(found.fixed[0], found.row), grouped_axis(found.fixed[0], dot.step)
-    has_enough = plan.in_tiles or extent >= dot.kind.rows
+    has_enough = plan.in_tiles or (extent is not None and extent >= dot.kind.rows)
     return has_enough and rows is not None and rows != steps
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 from tilewright.ir.expr import Var
 from tilewright.schedule_rules.accesses import StridedAccess
 from tilewright.schedule_rules.contraction_plan import FAR_BYTES, IN_MEMORY, Plan
-from tilewright.schedule_rules.dot_products import Kind, block_step_cycles, far_rows
+from tilewright.schedule_rules.dot_products import UNITS, Kind, block_step_cycles, far_rows
 from tilewright.schedule_rules.tiles import STREAM, arrival, square_side, tile_cost
 from tilewright.tir.tile_registers import Block
 
@@ -59,6 +60,8 @@ def cycles(plan: Plan, constants: frozenset[Var]) -> float:
     whole = -(-plan.width_of_all // plan.lanes)
     steps = plan.depth * accesses.count(around)
     total = steps * tile_cost(plan.tile, plan.rows, whole, stream)
+    if plan.dot is not None:
+        total *= UNITS * plan.dot.cycles(plan.machine)
     if plan.in_tiles:
         total = _cycles_in_tiles(plan, steps, accesses.count(around), constants)
     total += _waiting(plan, total)
@@ -66,7 +69,7 @@ def cycles(plan: Plan, constants: frozenset[Var]) -> float:
         panels = accesses.count(var for var in around if found.moving[0].mentions(var))
         total += _packing(plan) * panels * plan.depth * plan.width_of_all
     if plan.stages_results:
-        total += STAGING * accesses.count(accesses.spatial)
+        total += STAGING * math.prod(map(found.count, accesses.spatial))
     if plan.dot is not None and plan.dot.kind.shifts:
         total += SUMMING * found.fixed[0].elements(1)
     return total

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Final
 
@@ -117,7 +118,9 @@ class Plan:
             self.lanes = dot.kind.columns if self.multiplies_matrices else self.lanes
             self.step_multiple = self._step_multiple(dot)
             self.depth = self._depth_in_groups(dot)
-        self.width_of_all = a.count(columns)
+        self.width_of_all = (
+            math.prod(map(found.count, columns)) if self.in_tiles else a.count(columns)
+        )
         self.rows = -(-found.row_count() // (1 if dot is None else dot.kind.rows))
         self.reuse = self.rows * a.count(
             var for var in found.outer if not any(load.mentions(var) for load in found.moving)

@@ -111,6 +111,13 @@ TILE_LOAD: Final = 8.0
 """Cycles in which a tile is loaded from the first cache; a product of tiles takes one for each row
 of the first."""
 
+UNITS: Final = 2
+"""Number of vectors that are multiplied and added in a cycle."""
+
+SLOW_BFLOATS: Final = 2.0
+"""Cycles of a dot product of vectors of bfloat16 on processors that have tile registers for that,
+as measured on a Xeon."""
+
 OTHER_SIGN: Final = {"int8": "uint8", "uint8": "int8"}
 
 SHORT: Final = {
@@ -156,6 +163,11 @@ class DotProduct:
             return f"amx_multiply_{self.kind.rows}x{lanes}x{self.size}_{dtypes}"
         form = f"dot_{lanes}" if self.kind.rows == 1 else f"mmla_{self.kind.rows}x{lanes}"
         return f"{form}x{self.size}_{dtypes}"
+
+    def cycles(self, machine: Machine) -> float:
+        """Cycles between two of the instructions, neither of which waits for the other."""
+        is_slow = self.kind is BFLOATS and "bfloat16 tile" in machine.dot_products
+        return SLOW_BFLOATS if is_slow else 1 / UNITS
 
     def lane_intrinsic(self, lanes: int) -> str:
         """The name of the tensor intrinsic for `lanes` parts of one sum."""
@@ -203,11 +215,12 @@ def find_dot_products(found: Contraction, machine: Machine) -> list[DotProduct]:
             step = (whole or steps)[0]
             if kind.in_tiles:
                 step = max(steps, key=found.accesses.extent)
-                sizes = [found.accesses.extents[v] for v in (found.row, found.column, step)]
-                if None in sizes:
+                steps_of_sum, columns = (found.accesses.extents[v] for v in (step, found.column))
+                if steps_of_sum is None or (columns is None and found.few_rows is None):
                     continue
                 is_far = far_rows(found.accesses, machine)
-                kind = kind.fitted(*sizes, is_far)  # type: ignore[arg-type]
+                sizes = found.row_count(), found.count(found.column)
+                kind = kind.fitted(*sizes, steps_of_sum, is_far)
             ways.append(DotProduct(kind, step, stored))
     return ways
 

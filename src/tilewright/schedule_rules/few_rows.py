@@ -54,6 +54,9 @@ from tilewright.tir.transform.machine import Machine
 SOME_ROWS: Final = 32
 """The number of rows that are counted on where they may be more."""
 
+MOST_ROWS_IN_TILES: Final = 64
+"""Maximum number of rows that are packed instead of the matrix for products in tile registers."""
+
 MOST_ROWS_ALONG: Final = 24
 """The same where both operands have rows, so that vectors run along the sum."""
 
@@ -99,6 +102,9 @@ def counts_of_few_rows(func: PrimFunc, machine: Machine) -> list[int]:
 
 
 def _most_few_rows(found: Contraction, machine: Machine, constants: frozenset[Var]) -> int | None:
+    some = next(iter(plans(replace(found, few_rows=SOME_ROWS), machine, 0, constants)), None)
+    if some is not None and some.in_tiles and some.transposed:
+        return MOST_ROWS_IN_TILES
     for most in (MOST_ROWS_ALONG, MOST_FEW_ROWS):
         few = replace(found, few_rows=most)
         ways = plans(few, machine, 0, constants)

@@ -13,6 +13,7 @@ from tilewright.schedule_rules.contraction_plan import (
     SHORTEST_SUM,
     Plan,
 )
+from tilewright.schedule_rules.dot_products import UNITS
 from tilewright.schedule_rules.far_memory import has_large_cache
 from tilewright.schedule_rules.operands import MOST_FEW_ROWS
 from tilewright.schedule_rules.tiles import block_bytes
@@ -27,9 +28,6 @@ SOME_USES: Final = 80
 
 BLOCK_USES: Final = 128
 """The same where nothing is copied."""
-
-UNITS: Final = 2
-"""Number of vectors that are multiplied and added in a cycle."""
 
 SHORTEST_BLOCK: Final = 16
 """Minimum number of steps of a block of a sum of which the columns are not copied."""

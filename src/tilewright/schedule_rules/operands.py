@@ -62,9 +62,13 @@ class Contraction:
     few_rows: int | None = None
     narrow: frozenset[Var] = frozenset()
 
+    def count(self, var: Var) -> int:
+        """How many values an iterator has, as far as that is known."""
+        return self.accesses.extent(var, self.few_rows or MANY_ROWS)
+
     def row_count(self) -> int:
         """How many rows there are, as far as that is known."""
-        return self.accesses.extent(self.row, self.few_rows or MANY_ROWS)
+        return self.count(self.row)
 
     def is_contiguous(self, columns: Sequence[Var]) -> bool:
         """Whether `columns`, as one, run over one stretch of every operand with columns."""

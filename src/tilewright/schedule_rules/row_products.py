@@ -10,11 +10,11 @@ from tilewright.ir.expr import Var
 from tilewright.schedule_rules.contraction_plan import IN_MEMORY
 from tilewright.schedule_rules.decisions import powers_of_two
 from tilewright.schedule_rules.dot_products import (
+    UNITS,
     DotProduct,
     find_dot_products,
     find_multiply_adds,
 )
-from tilewright.schedule_rules.near_panels import UNITS
 from tilewright.schedule_rules.operands import Contraction
 from tilewright.schedule_rules.reduce_along_rows import FAR_ROWS
 from tilewright.schedule_rules.tiles import LOAD, LOADS, MOST_ROWS, Tile, fits_registers
@@ -157,7 +157,7 @@ class RowProducts:
     def _multiplying(self, tile: Tile) -> float:
         """Cycles in which all lanes are computed."""
         tiles, at_once = -(-self.rows // tile.rows), self.tiles_at_once(tile.rows)
-        multiply = max(tile.rows * tile.vectors / UNITS, ADD_LATENCY)
+        multiply = max(tile.rows * tile.vectors * self.dot.cycles(self.machine), ADD_LATENCY)
         of_row = self._arrival(at_once * tile.rows)
         lines = 1 if self._has_whole_lines() else 2
         other = LOAD * (tile.rows + tile.vectors)
