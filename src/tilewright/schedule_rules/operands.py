@@ -23,8 +23,8 @@ MANY_ROWS: Final = 1024
 """The number of rows that a symbolic one stands for."""
 
 FEW_ROWS: Final = "tir.few_rows"
-"""The attribute of a function that runs only where products of a symbolic number of rows have at
-the most so many."""
+"""The attribute of a function that runs only where products of a symbolic number of rows have few:
+the number that they are planned for."""
 
 CONSTANT_PARAMS: Final = "tir.constant_params"
 """The attribute with the positions of parameters that are constants in all calls."""
