@@ -403,3 +403,13 @@ def test_the_search_knows_tiles():
     assert not all(are_in_tiles)
     scores = AnalyticalModel().predict(context, [MeasureCandidate(s, []) for s in sketches])
     assert are_in_tiles[int(np.argmax(scores))]
+
+
+@pytest.mark.parametrize("batch", [4, te.size_var("b")])
+def test_what_is_long_and_reads_the_result_does_not_make_blocks_of_each_image(batch):
+    """Weights would be packed again for each of them."""
+    A, B = te.placeholder((batch, 57, 256), "bfloat16", "A"), te.placeholder((96, 256), "bfloat16")
+    r = te.reduce_axis((0, 256), "r")
+    P = te.compute((batch, 57, 96), lambda b, i, j: te.sum(converted(A[b, i, r], B[j, r]), r), "P")
+    func = te.create_prim_func([A, B, te.compute(P.shape, lambda *at: te.erf(P[at]), "E")])
+    assert is_in_tiles(func)

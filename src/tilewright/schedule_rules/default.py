@@ -131,7 +131,7 @@ def schedule_for_cpu(sch: Schedule, blocks: Sequence[BlockRV], machine: Machine)
     sch, blocks = inline_producers(sch, without(blocks, *opaque))
     blocks = [block for block in blocks if _is_to_schedule(sch, block)]
     sch, blocks = _schedule_windows(sch, blocks, machine)
-    stages = append_epilogues(stages_of(sch, blocks))
+    stages = append_epilogues(stages_of(sch, blocks, machine))
     for group in groups_of(stages, machine):
         sch = schedule_group(sch, group, machine)
     return sch

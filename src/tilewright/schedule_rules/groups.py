@@ -10,9 +10,10 @@ from tilewright.ir.expr import Expr, Var, is_const_int
 from tilewright.schedule_rules.accesses import BlockAccesses, accesses_of
 from tilewright.schedule_rules.balance import busy_share
 from tilewright.schedule_rules.decisions import choose, powers_of_two
+from tilewright.schedule_rules.dot_products import find_dot_products
 from tilewright.schedule_rules.inline import is_long
 from tilewright.schedule_rules.nest import block_of, is_complete
-from tilewright.schedule_rules.operands import Contraction, find_contraction
+from tilewright.schedule_rules.operands import Contraction, constant_memory, find_contraction
 from tilewright.tir.analysis.expressions import same_extent
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
 from tilewright.tir.transform.machine import Machine
@@ -33,6 +34,8 @@ class Stage:
         accesses: its accesses.
         contraction: what it is as a contraction, if it is one.
         is_complete: whether it computes each element on its own.
+        packs_again: whether it would pack the same matrix in each iteration of a loop around it,
+            or multiply it in other ways than in tile registers.
         producers: the stages that write what it reads.
         consumers: the stages that read what it writes.
         epilogue: stages that are computed for each tile of it.
@@ -42,6 +45,7 @@ class Stage:
     accesses: BlockAccesses
     contraction: Contraction | None
     is_complete: bool
+    packs_again: bool = False
     producers: list[Stage] = field(default_factory=list)
     consumers: list[Stage] = field(default_factory=list)
     epilogue: list[Stage] = field(default_factory=list)
@@ -60,14 +64,17 @@ class Group:
     shared: int = 0
 
 
-def stages_of(sch: Schedule, blocks: Sequence[BlockRV]) -> list[Stage]:
+def stages_of(sch: Schedule, blocks: Sequence[BlockRV], machine: Machine) -> list[Stage]:
     """Blocks with what is known about each, and about how they depend on each other."""
     sch = sch.copy()  # looking at it leaves no instructions in the trace
+    constants = constant_memory(sch)
     stages = []
     by_block = {}
     for block in blocks:
         accesses = accesses_of(block_of(sch, block))
-        stage = Stage(block, accesses, find_contraction(accesses), is_complete(sch, block))
+        found = find_contraction(accesses)
+        packs_again = found is not None and _packs_again(found, machine, constants)
+        stage = Stage(block, accesses, found, is_complete(sch, block), packs_again)
         stages.append(stage)
         by_block[sch.get(block).key] = stage
     for stage in stages:
@@ -77,6 +84,16 @@ def stages_of(sch: Schedule, blocks: Sequence[BlockRV]) -> list[Stage]:
                 stage.consumers.append(other)
                 other.producers.append(stage)
     return stages
+
+
+def _packs_again(found: Contraction, machine: Machine, constants: frozenset[Var]) -> bool:
+    """Whether sharing a loop on which its matrix does not depend is no good for a product."""
+    if any(dot.kind.in_tiles for dot in find_dot_products(found, machine)):
+        return True
+    return any(
+        load.buffer.data not in constants and found.accesses.size(load) > machine.own_cache
+        for load in found.moving
+    )
 
 
 def share_loops(sch: Schedule, group: Group) -> list[LoopRV]:
@@ -227,6 +244,9 @@ def _most_shared(stage: Stage, anchor: Stage) -> int:
     count = len(spatial) if accesses.reduction else len(spatial) - 1
     if stage.contraction is not None:
         inner = {*stage.contraction.mergeable(), stage.contraction.row}
+        if stage.packs_again:
+            moving = stage.contraction.moving
+            inner |= {var for var in spatial if not any(load.mentions(var) for load in moving)}
         count = next((n for n, var in enumerate(spatial) if var in inner), len(spatial))
         return count if accesses.count(spatial[:count]) > 1 else 0
     largest = max(accesses.loads, key=accesses.size, default=None)

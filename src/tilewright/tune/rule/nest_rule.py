@@ -112,7 +112,7 @@ class TileProduct(NestRule):
     def apply(self, sch: Schedule, block: BlockRV) -> list[Schedule]:
         """The sketches for a block."""
         found = sch.copy()
-        stages = append_epilogues(_plain_stages(found, block))
+        stages = append_epilogues(_plain_stages(found, block, self.machine))
         stage = next((s for s in stages if found.get(s.block) is found.get(block)), None)
         if stage is None or stage.contraction is None:
             return [sch]
@@ -149,7 +149,7 @@ class ShareOuterLoops(NestRule):
     ) -> tuple[Schedule, bool] | None:
         """The schedule of the group that ends with `anchor`, and whether it has products."""
         found = sch.copy()
-        stages = append_epilogues(_plain_stages(found, anchor))
+        stages = append_epilogues(_plain_stages(found, anchor, self.machine))
         view = found.copy()
         known = [
             stage
@@ -211,11 +211,11 @@ def _is_free_product(sch: Schedule, block: BlockRV) -> bool:
     return is_plain(sch, block) and find_contraction(plain_nest(sch, block).accesses) is not None
 
 
-def _plain_stages(sch: Schedule, block: BlockRV) -> list[Stage]:
+def _plain_stages(sch: Schedule, block: BlockRV, machine: Machine) -> list[Stage]:
     """The blocks without a schedule of the function that a block is in."""
     blocks = siblings(sch, block)
     view = sch.copy()  # looking at it leaves no instructions in the trace
-    return stages_of(sch, [item for item in blocks if is_plain(view, item)])
+    return stages_of(sch, [item for item in blocks if is_plain(view, item)], machine)
 
 
 def _is_known(sch: Schedule, stage: Stage) -> bool:
