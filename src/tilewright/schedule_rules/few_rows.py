@@ -58,7 +58,8 @@ MOST_ROWS_IN_TILES: Final = 64
 """Maximum number of rows that are packed instead of the matrix for products in tile registers."""
 
 MOST_ROWS_ALONG: Final = 24
-"""The same where both operands have rows, so that vectors run along the sum."""
+"""Maximum number of rows that are few where both operands have rows, so that vectors run along the
+sum."""
 
 
 def sizes_of_rows(func: PrimFunc, machine: Machine) -> list[Var]:

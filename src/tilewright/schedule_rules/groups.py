@@ -34,8 +34,8 @@ class Stage:
         accesses: its accesses.
         contraction: what it is as a contraction, if it is one.
         is_complete: whether it computes each element on its own.
-        packs_again: whether it would pack the same matrix in each iteration of a loop around it,
-            or multiply it in other ways than in tile registers.
+        packs_again: whether it is a product that would pack the same matrix in each iteration of a
+            loop around it, or no longer be one in tile registers.
         producers: the stages that write what it reads.
         consumers: the stages that read what it writes.
         epilogue: stages that are computed for each tile of it.
@@ -87,7 +87,8 @@ def stages_of(sch: Schedule, blocks: Sequence[BlockRV], machine: Machine) -> lis
 
 
 def _packs_again(found: Contraction, machine: Machine, constants: frozenset[Var]) -> bool:
-    """Whether sharing a loop on which its matrix does not depend is no good for a product."""
+    """Whether a product loses by a loop around it on which its matrix does not depend: it packs a
+    large matrix again, or does not use tile registers."""
     if any(dot.kind.in_tiles for dot in find_dot_products(found, machine)):
         return True
     return any(
