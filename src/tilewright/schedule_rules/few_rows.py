@@ -35,6 +35,7 @@ from tilewright.schedule_rules.contraction import (
     prefers_vectors_along,
     reads_matrix_once,
 )
+from tilewright.schedule_rules.contraction_plan import Plan
 from tilewright.schedule_rules.near_panels import BLOCK_USES, FEW_USES
 from tilewright.schedule_rules.operands import (
     FEW_ROWS,
@@ -103,7 +104,7 @@ def counts_of_few_rows(func: PrimFunc, machine: Machine) -> list[int]:
 
 
 def _most_few_rows(found: Contraction, machine: Machine, constants: frozenset[Var]) -> int | None:
-    some = next(iter(plans(replace(found, few_rows=SOME_ROWS), machine, 0, constants)), None)
+    some = _best_plan(found, SOME_ROWS, machine, constants)
     if some is not None and some.in_tiles and some.transposed:
         return MOST_ROWS_IN_TILES
     for most in (MOST_ROWS_ALONG, MOST_FEW_ROWS):
@@ -121,12 +122,21 @@ def _most_rows_of_blocks(
     found: Contraction, machine: Machine, constants: frozenset[Var]
 ) -> int | None:
     """How many rows use a matrix block by block."""
-    for uses in (BLOCK_USES, FEW_USES):
-        counts = (SOME_ROWS, uses - 1)
-        ways = [plans(replace(found, few_rows=n), machine, 0, constants) for n in counts]
-        if all(way and way[0].reads_blocks for way in ways):
-            return uses - 1
-    return None
+
+    def use_blocks(rows: int) -> bool:
+        best = _best_plan(found, rows, machine, constants)
+        return best is not None and best.reads_blocks
+
+    if not use_blocks(SOME_ROWS):
+        return None
+    return next((uses - 1 for uses in (BLOCK_USES, FEW_USES) if use_blocks(uses - 1)), None)
+
+
+def _best_plan(
+    found: Contraction, few_rows: int, machine: Machine, constants: frozenset[Var]
+) -> Plan | None:
+    """The best way for a few rows, if there is one."""
+    return next(iter(plans(replace(found, few_rows=few_rows), machine, 0, constants)), None)
 
 
 def with_few_rows(func: PrimFunc, most: int) -> PrimFunc:

@@ -26,12 +26,16 @@ def matrix_vector(rows, columns, dtype="float32"):
     )
 
 
-def prefetches(func):
+def prefetch_calls(func):
     return [
-        node.args[0].args[0]
+        node
         for node in walk(func.body)
         if isinstance(node, Call) and getattr(node.op, "name", "") == "tir.prefetch_address"
     ]
+
+
+def prefetches(func):
+    return [call.args[0].args[0] for call in prefetch_calls(func)]
 
 
 def scheduled(distances, rows=4, columns=64, dtype="float32", loop=1, lanes=32):
@@ -176,11 +180,7 @@ def tiles_of_results(columns):
 
 def test_where_results_go_is_asked_for_during_the_work():
     func = legalize_for(lower(tiles_of_results(64)))
-    (call,) = (
-        node
-        for node in walk(func.body)
-        if isinstance(node, Call) and getattr(node.op, "name", "") == "tir.prefetch_address"
-    )  # of a line, which two vectors share
+    (call,) = prefetch_calls(func)  # of a line, which two vectors share
     place, for_writing, _ = call.args
     assert int(for_writing) == 1
     assert lines_asked_for(place.args[0], 64, {"j_0": 2, "k": 5}) == (5, 3)

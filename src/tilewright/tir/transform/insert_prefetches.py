@@ -325,11 +325,8 @@ def copy_and_work(body: Stmt, memory: set[Var]) -> tuple[For, For] | None:
     readers = [position for position, part in enumerate(parts) if _reads(part, memory)]
     if len(readers) != 1:
         return None
-    copy = parts[readers[0]]
-    behind = [part for part in parts[readers[0] + 1 :] if isinstance(part, For)]
-    if not isinstance(copy, For) or not isinstance(copy.extent, IntImm) or not behind:
-        return None
-    return copy, max(behind, key=iterations_of)
+    (copy,) = readers
+    return _with_longest(parts[copy], parts[copy + 1 :])
 
 
 def work_and_results(body: Stmt, memory: set[Var]) -> tuple[For, For] | None:
@@ -337,13 +334,18 @@ def work_and_results(body: Stmt, memory: set[Var]) -> tuple[For, For] | None:
     of it."""
     parts = list(parts_of(body))
     users = [i for i, part in enumerate(parts) if _reads(part, memory) or _writes(part, memory)]
-    if len(users) != 1:
+    if len(users) != 1 or not _writes(parts[users[0]], memory):
         return None
-    results = parts[users[0]]
-    before = [part for part in parts[: users[0]] if isinstance(part, For)]
-    if not isinstance(results, For) or not isinstance(results.extent, IntImm) or not before:
+    (results,) = users
+    return _with_longest(parts[results], parts[:results])
+
+
+def _with_longest(nest: Stmt, others: Sequence[Stmt]) -> tuple[For, For] | None:
+    """A statement and the nest with the most iterations of others, if both are nests."""
+    loops = [part for part in others if isinstance(part, For)]
+    if not isinstance(nest, For) or not isinstance(nest.extent, IntImm) or not loops:
         return None
-    return (results, max(before, key=iterations_of)) if _writes(results, memory) else None
+    return nest, max(loops, key=iterations_of)
 
 
 def row_and_work(body: Stmt, memory: set[Var]) -> tuple[For, For] | None:
