@@ -225,6 +225,27 @@ VECTOR = ForKind.VECTORIZED
 PARALLEL = ForKind.PARALLEL
 
 
+def later_normalized_attention(heads, blocks, rows, keys, size):
+    """Products with powers, which are then divided by the sums of those and copied to other
+    places."""
+    q = te.placeholder((heads, blocks, rows, size), name="Q")
+    k = te.placeholder((heads, keys, size), name="K")
+    v = te.placeholder((heads, keys, size), name="V")
+    h, j = te.reduce_axis((0, size), "h"), te.reduce_axis((0, keys), "j")
+    shape = (heads, blocks, rows, keys)
+    x = te.compute(shape, lambda n, o, i, c: te.sum(q[n, o, i, h] * k[n, c, h], axis=h), "S")
+    powers, inverse = topi.nn.activation.softmax_parts(x, -1)
+    shape = (heads, blocks, rows, size)
+    mixed = te.compute(
+        shape, lambda n, o, i, c: te.sum(powers[n, o, i, j] * v[n, j, c], axis=j), "O"
+    )
+    whole = te.compute(shape, lambda n, o, i, c: inverse[n, o, i] * mixed[n, o, i, c], "N")
+    result = te.compute(
+        (blocks * rows, heads, size), lambda i, n, c: whole[n, i // rows, i % rows, c], "R"
+    )
+    return te.create_prim_func([q, k, v, result])
+
+
 def attention(heads, blocks, rows, keys, size, masked=False):
     """Products of queries with keys, their softmax, and products with values; masked, if asked."""
     q = te.placeholder((heads, blocks, rows, size), name="Q")

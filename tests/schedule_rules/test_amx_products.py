@@ -18,10 +18,12 @@ from tests.schedule_rules.test_dot_products import (
     sums,
 )
 from tests.target.llvm.emulation import emulated
+from tests.tir.transform.memory import loops_around, planned
 
 import tilewright as tvm
 from tilewright import relax, te, topi
 from tilewright.driver.default import DefaultSchedule
+from tilewright.relax.op.nn.attention_kernel import Operand, attention_kernel
 from tilewright.target import Target
 from tilewright.tune.candidate import MeasureCandidate
 from tilewright.tune.context import TuneContext
@@ -413,3 +415,39 @@ def test_what_is_long_and_reads_the_result_does_not_make_blocks_of_each_image(ba
     P = te.compute((batch, 57, 96), lambda b, i, j: te.sum(converted(A[b, i, r], B[j, r]), r), "P")
     func = te.create_prim_func([A, B, te.compute(P.shape, lambda *at: te.erf(P[at]), "E")])
     assert is_in_tiles(func)
+
+
+def attention(length, heads=2, size=64):
+    shape = [te.const(n, "int64") if isinstance(n, int) else n for n in (1, heads, length, size)]
+    operands = (te.placeholder(shape, "bfloat16", name) for name in ("Q", "K", "V"))
+    operands = [Operand(x, heads_first=True) for x in operands]
+    result = attention_kernel(*operands, None, None, None)
+    return te.create_prim_func([*(operand.tensor for operand in operands), result])
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("length", [20, 100])
+def test_attention(length, known):
+    func = attention(length if known else te.size_var("s", "int64"))
+    arrays = [numbers(np.random.default_rng(n), (1, 2, length, 64), "bfloat16") for n in range(3)]
+    got, counts = run(func, arrays, (1, length, 2, 64))
+    assert counts["tdpbf16ps"] > 0
+    q, k, v = (x[0].astype("float64") for x in arrays)
+    scores = q @ k.swapaxes(1, 2) / 8
+    powers = np.exp(scores - scores.max(-1, keepdims=True))
+    expected = (powers / powers.sum(-1, keepdims=True)) @ v
+    np.testing.assert_allclose(
+        got[0].swapaxes(0, 1).astype("float64"), expected, rtol=2**-7, atol=2**-7
+    )
+
+
+@pytest.mark.parametrize("length", [256, 300, te.size_var("s", "int64")])
+def test_attention_multiplies_whole_tiles(length):
+    """Of a block of queries, so that products with all keys stay near; keys and values are packed
+    once for all blocks of a head."""
+    func = tvm.default_schedule(attention(length), TARGET).mod["main"]
+    assert func.script().count('"amx_operation", "multiply') == 2
+    loops = planned(func)
+    assert loops_around(loops, "T_scores")[-1] == "o_0"
+    for name in ("K" if length == 256 else "T_key", "V" if length == 256 else "T_value"):
+        assert loops_around(loops, f"{name}_global")[-1] == "n", name

@@ -47,6 +47,12 @@ def test_of_what_was_computed_before():
     assert is_bounded(te.create_prim_func([x, topi.nn.softmax(scaled)]))
 
 
+@pytest.mark.parametrize(("factor", "known"), [(0.3, True), (-0.3, False), (0.0, False)])
+def test_of_a_multiple(factor, known):
+    func = softmax_of(lambda x, largest, i, j: (x[i, j] - largest[i]) * te.const(factor, "float32"))
+    assert is_bounded(func) == known
+
+
 def test_of_symbolic_rows():
     n = te.var("n")
     x = te.placeholder((n, n + 3), name="x")

@@ -15,6 +15,7 @@ from tests.schedule_rules.programs import (
     conv2d,
     elementwise,
     kinds_of,
+    later_normalized_attention,
     loops_of,
     matmul,
     matmul_relu,
@@ -447,6 +448,23 @@ def test_products_and_their_softmax_share_rows_that_stay_in_a_cache(masked, mach
     names = ["S", "T_softmax_maxelem", "T_softmax_exp", "T_softmax_expsum", "T_softmax_norm"]
     for name in [*names, "M"] if masked else names:
         assert [sch.get(loop) for loop in sch.get_loops(name)][:shared] == outer, name
+
+
+@pytest.mark.parametrize("machine", [SMALL, TWO_CORES])
+def test_sums_by_which_products_are_divided_share_their_rows(machine):
+    sch = scheduled(later_normalized_attention(2, 3, 4, 16, 8), machine)
+    outer = [sch.get(loop) for loop in sch.get_loops("O")][: 1 if machine is TWO_CORES else 2]
+    for name in ("S", "T_softmax_exp", "T_softmax_expsum", "T_softmax_factor", "N"):
+        assert [sch.get(loop) for loop in sch.get_loops(name)][: len(outer)] == outer, name
+
+
+def test_what_all_blocks_of_rows_multiply_is_packed_once_for_them():
+    sch = scheduled(later_normalized_attention(2, 3, 40, 48, 8), SMALL._replace(own_cache=1 << 14))
+    (packed,) = (name for name in names_of(sch) if name.endswith("_global"))
+    of_head, of_block = (sch.get(loop) for loop in sch.get_loops("S")[:2])
+    around = [sch.get(loop) for loop in sch.get_loops(packed)]
+    assert of_head in around
+    assert of_block not in around
 
 
 def test_what_waits_for_whole_rows_is_not_computed_for_each_tile():

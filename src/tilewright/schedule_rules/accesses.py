@@ -9,11 +9,12 @@ from functools import cached_property
 from itertools import chain
 from typing import Final
 
+from tilewright.arith import Analyzer
 from tilewright.ir.arithmetic import multiply
 from tilewright.ir.cache import LRUCache
 from tilewright.ir.convert import as_expr
 from tilewright.ir.dtype import represents
-from tilewright.ir.expr import Cast, Expr, Var, const_int_value
+from tilewright.ir.expr import Cast, Expr, Min, Var, const_int_value
 from tilewright.ir.node import Node
 from tilewright.ir.rewrite import walk
 from tilewright.ir.structural import structural_equal
@@ -73,6 +74,11 @@ class BlockAccesses:
             item.var: const_int_value(None if item.dom is None else item.dom.extent)
             for item in block.iter_vars
         }
+        self._most = {
+            item.var: most
+            for item in block.iter_vars
+            if item.dom is not None and (most := _upper_bound(item.dom.extent)) is not None
+        }
         variables = [item.var for item in block.iter_vars]
         nodes = list(walk(block.body))
         self.stores = [
@@ -118,9 +124,21 @@ class BlockAccesses:
         return [item.var for item in self.block.iter_vars if item.iter_type is kind]
 
     def extent(self, var: Var, otherwise: int = 1024) -> int:
-        """How many values an iterator has; `otherwise` where that is symbolic."""
+        """How many values an iterator has; `otherwise`, or an upper bound, where that is
+        symbolic."""
         found = self.extents[var]
-        return otherwise if found is None else found
+        return min(otherwise, self._most.get(var, otherwise)) if found is None else found
+
+    def is_multiple(self, var: Var, factor: int) -> bool:
+        """Whether an iterator is known to have a multiple of `factor` values."""
+        found = self.extents[var]
+        if found is not None:
+            return found % factor == 0
+        dom = next(item.dom for item in self.block.iter_vars if item.var is var)
+        if factor == 1 or dom is None:
+            return factor == 1
+        known = Analyzer().modular_set(dom.extent)
+        return known.coeff % factor == 0 and known.base % factor == 0
 
     def count(self, variables: Iterable[Var]) -> int:
         """How many combinations of values some iterators have."""
@@ -191,6 +209,14 @@ class BlockAccesses:
         """
         extents = (self.extent(var, otherwise) for var in access.strides)
         return math.prod(extents) * access.buffer.dtype.itemsize
+
+
+def _upper_bound(extent: Expr) -> int | None:
+    """A constant that a symbolic extent never exceeds, if one is known."""
+    if not any(isinstance(node, Min) for node in walk(extent)):
+        return None
+    most = Analyzer().const_int_bound(extent).max_value
+    return None if math.isinf(most) else int(most)
 
 
 _KNOWN: Final[LRUCache[list[BlockAccesses]]] = LRUCache(1024)

@@ -122,11 +122,15 @@ class _Steps(TiledContraction):
         panels: Buffer | None = None
         if plan.packed:
             copied = [*place, *blocks] if len(plan.columns) == 1 else place
-            panels = operands.pack(copied[-1] if copied else None, shared=not has_own)
-            if blocks:
-                prefetches.prefetch_next_copy(blocks[0])
-            elif not is_single and plan.machine.cores == 1:  # others copy the next columns
-                prefetches.prefetch_next_copy(block_column)
+            shared = self._loops_of_operand()
+            if shared is not None:  # once for all iterations of the others
+                panels = operands.pack(shared[-1] if shared else None, shared=not shared)
+            else:
+                panels = operands.pack(copied[-1] if copied else None, shared=not has_own)
+                if blocks:
+                    prefetches.prefetch_next_copy(blocks[0])
+                elif not is_single and plan.machine.cores == 1:  # others copy the next columns
+                    prefetches.prefetch_next_copy(block_column)
         complete = around if not blocks else first if has_own or not plan.packed else []
         in_tiles = results.schedule_consumers(epilogue, complete)
         is_cut = plan.width_of_all % plan.lanes != 0 and not (in_tiles or plan.stages_results)
@@ -175,6 +179,20 @@ class _Steps(TiledContraction):
             filled = plan.width_of_all / (math.prod(extents) * self.tile.lanes)
         is_divided = bool(several) and divides_evenly(sch, several, plan.machine, filled)
         return plan.outer > 0 or is_divided
+
+    def _loops_of_operand(self) -> Sequence[LoopRV] | None:
+        """The outer ones of the loops that are shared with other blocks, if the operand with
+        columns does not depend on the others; None if it depends on all.
+
+        On several cores, the shared loops run in parallel, and nothing is between them.
+        """
+        plan, (operand,) = self.plan, self.plan.found.moving
+        spatial = plan.found.accesses.spatial[: self.nest.shared]
+        used = [n for n, var in enumerate(spatial) if operand.mentions(var)]
+        count = used[-1] + 1 if used else 0
+        if count == len(spatial):
+            return None
+        return self.sch.get_loops(self.block)[:count] if plan.machine.cores == 1 else []
 
     def _column(self, loops: dict[Var, LoopRV]) -> LoopRV:
         """One loop over all columns."""

@@ -116,7 +116,7 @@ def _pad(
 
 
 def _are_whole(accesses: BlockAccesses, multiples: Mapping[Var, int]) -> bool:
-    return all(accesses.extent(var, otherwise=1) % n == 0 for var, n in multiples.items())
+    return all(accesses.is_multiple(var, n) for var, n in multiples.items())
 
 
 def pad(

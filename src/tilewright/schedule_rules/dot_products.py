@@ -19,6 +19,9 @@ from tilewright.tir.tile_registers import COLUMNS, MOST_ROWS, Block
 from tilewright.tir.transform.analysis.affine import affine, stride_along
 from tilewright.tir.transform.machine import Machine
 
+MOST_TILES: Final = 2
+"""Maximum number of tiles of a block in either direction."""
+
 LANES: Final = (4, 8, 16)
 """Numbers of sums for which there are intrinsics."""
 
@@ -52,7 +55,9 @@ class Kind(NamedTuple):
     shifts: bool = False
     in_tiles: bool = False
 
-    def fitted(self, rows: int, columns: int, steps: int, is_far: bool) -> Kind:
+    def fitted(
+        self, rows: int, columns: int, steps: int, is_far: bool, most_down: int = MOST_TILES
+    ) -> Kind:
         """The kind with the size of a block that takes the least time.
 
         Tiles are as high and as wide as leaves the fewest rows and steps over.
@@ -62,9 +67,12 @@ class Kind(NamedTuple):
             columns: likewise.
             steps: likewise.
             is_far: see `block_step_cycles`.
+            most_down: maximum number of tiles of a block, one below the other.
         """
         blocks = {}
-        for down, across in itertools.product((2, 1), repeat=2):
+        for down, across in itertools.product((MOST_TILES, 1), repeat=2):
+            if down > most_down:
+                continue
             tiles = -(-rows // (MOST_ROWS * down)) * down
             block = Block(-(-rows // tiles) * down, across * COLUMNS)
             count = tiles // down * -(-columns // block.columns)
@@ -215,14 +223,29 @@ def find_dot_products(found: Contraction, machine: Machine) -> list[DotProduct]:
             step = (whole or steps)[0]
             if kind.in_tiles:
                 step = max(steps, key=found.accesses.extent)
-                steps_of_sum, columns = (found.accesses.extents[v] for v in (step, found.column))
-                if steps_of_sum is None or (columns is None and found.few_rows is None):
+                fitted = _fitted_tiles(kind, found, step, machine)
+                if fitted is None:
                     continue
-                is_far = far_rows(found.accesses, machine)
-                sizes = found.row_count(), found.count(found.column)
-                kind = kind.fitted(*sizes, steps_of_sum, is_far)
+                kind = fitted
             ways.append(DotProduct(kind, step, stored))
     return ways
+
+
+def _fitted_tiles(kind: Kind, found: Contraction, step: Var, machine: Machine) -> Kind | None:
+    """A kind in tile registers with the size of its blocks; None if numbers of steps or columns are
+    symbolic, and not known to be whole tiles."""
+    accesses, column, row = found.accesses, found.column, found.row
+    if accesses.extents[step] is None and not accesses.is_multiple(step, kind.size):
+        return None
+    width = COLUMNS * MOST_TILES
+    is_whole = accesses.extents[column] is not None or accesses.is_multiple(column, width)
+    if not is_whole and found.few_rows is None:
+        return None
+    sizes = found.row_count(), found.count(column), found.count(step)
+    # Of a symbolic number of whole tiles, there may be an odd one.
+    are_single = accesses.extents[row] is None and accesses.is_multiple(row, MOST_ROWS)
+    most_down = 1 if are_single else MOST_TILES
+    return kind.fitted(*sizes, far_rows(accesses, machine), most_down)
 
 
 def find_multiply_adds(found: Contraction) -> list[DotProduct]:

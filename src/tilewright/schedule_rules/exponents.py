@@ -1,7 +1,7 @@
 """Exponentials of differences from a maximum, as softmax has them, are at most 1.
 
 What cannot overflow takes fewer operations: ``T.exp(X[i, j] - M[i])`` becomes `T.exp_nonpositive`
-of the same where M is the maximum of all X[i, k].
+of the same where M is the maximum of all X[i, k]; so it does with a positive factor.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from tilewright.ir.expr import Call, Expr, Max, Sub, Var
+from tilewright.ir.expr import Call, Expr, FloatImm, Max, Mul, Sub, Var
 from tilewright.ir.node import Node
 from tilewright.ir.op import Op
 from tilewright.ir.rewrite import rewrite, walk
@@ -113,7 +113,7 @@ class _Maxima:
         return {*(memory - self._params), None}
 
     def _bounded(self, call: Call) -> Expr:
-        difference = call.args[0]
+        difference = _without_factor(call.args[0])
         if call.op is not EXP or not isinstance(difference, Sub):
             return call
         value, subtracted = difference.a, difference.b
@@ -122,6 +122,13 @@ class _Maxima:
         if any(maximum.limits(value, subtracted) for maximum in self._known):
             return call.replace(op=EXP_NONPOSITIVE)
         return call
+
+
+def _without_factor(exponent: Expr) -> Expr:
+    """An exponent, or what a positive constant multiplies in it, which has the same sign."""
+    if isinstance(exponent, Mul) and isinstance(exponent.b, FloatImm) and exponent.b.value > 0:
+        return exponent.a
+    return exponent
 
 
 def _maximum_of(block: Block) -> _Maximum | None:

@@ -87,12 +87,19 @@ def stages_of(sch: Schedule, blocks: Sequence[BlockRV], machine: Machine) -> lis
 
 
 def _packs_again(found: Contraction, machine: Machine, constants: frozenset[Var]) -> bool:
-    """Whether a product loses by a loop around it on which its matrix does not depend: it packs a
-    large matrix again, or does not use tile registers."""
-    if any(dot.kind.in_tiles for dot in find_dot_products(found, machine)):
-        return True
+    """Whether a product loses by a loop around it on which its matrix does not depend: the matrix
+    is too large to stay packed in the cache, or tiles are to be filled up, which is done outside of
+    all loops."""
+    accesses = found.accesses
+    for dot in find_dot_products(found, machine):
+        kind = dot.kind
+        tile = {found.row: kind.rows, found.column: kind.columns, dot.step: kind.size}
+        if kind.in_tiles and not all(accesses.is_multiple(*item) for item in tile.items()):
+            return True
+    matrix = accesses.count([found.column, *accesses.reduction])
     return any(
-        load.buffer.data not in constants and found.accesses.size(load) > machine.own_cache
+        load.buffer.data not in constants
+        and matrix * load.buffer.dtype.itemsize > machine.own_cache
         for load in found.moving
     )
 
@@ -111,6 +118,9 @@ def share_loops(sch: Schedule, group: Group) -> list[LoopRV]:
     loops = sch.get_loops(anchor.block)[: group.shared]
     counts = powers_of_two(1, min(MOST_ROWS, anchor.accesses.extent(variables[-1])))
     loops[-1], _ = sch.split(loops[-1], [None, choose(sch, counts, 1)])
+    for item in anchor.epilogue:
+        if any(producer in producers for producer in item.producers):
+            sch.reverse_compute_at(item.block, loops[-1], preserve_unit_loops=True)
     for stage in reversed(producers):
         for item in (*stage.epilogue, stage):
             sch.compute_at(item.block, loops[-1], preserve_unit_loops=True)
@@ -177,6 +187,8 @@ def groups_of(stages: Sequence[Stage], machine: Machine) -> list[Group]:
             if stage in grouped or shared == 0:
                 continue
             common = _shared_by(stage, group, shared)
+            if common < shared and _is_only_packed(stage):
+                continue
             if _is_worthwhile(stage, group, common, machine):
                 group.stages.insert(0, stage)
                 group.shared = shared = common
@@ -194,7 +206,8 @@ def _shared_by(stage: Stage, group: Group, most: int) -> int:
         last = stage.epilogue[0]
         if len(stage.consumers) > 1:
             return 0
-    readers = [c for c in last.consumers if c in group.stages]
+    members = [item for member in group.stages for item in (member, *member.epilogue)]
+    readers = [consumer for consumer in last.consumers if consumer in members]
     if not readers or len(readers) != len(last.consumers):
         return 0
     common = min(aligned(reader.accesses, last.accesses) for reader in readers)
@@ -212,6 +225,17 @@ def _is_worthwhile(stage: Stage, group: Group, common: int, machine: Machine) ->
         return False
     fits = _bytes_inside([stage, *group.stages], common) <= machine.own_cache // 2
     return common >= group.shared or fits
+
+
+def _is_only_packed(stage: Stage) -> bool:
+    """Whether a stage computes what products read as their columns: those pack it, and fewer loops
+    around them would be for nothing."""
+    buffer = stage.accesses.stores[0].buffer
+    return all(
+        reader.contraction is not None
+        and all(load.buffer is not buffer for load in reader.contraction.fixed)
+        for reader in stage.consumers
+    )
 
 
 def _are_enough(group: Group, shared: int, machine: Machine) -> bool:

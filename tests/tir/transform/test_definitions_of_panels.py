@@ -75,3 +75,29 @@ def test_what_the_last_panel_lacks_may_come_from_an_earlier_iteration():
     for func in (reads_beyond, reads_another_order):
         assert loops_around(planned(func), "P") == []
         assert_same_meaning(func, (8, 20), 24)
+
+
+@T.prim_func
+def tiles_of_up_to_eight_rows(a: T.handle, c: T.handle):
+    T.func_attr({"tir.noalias": True})
+    n = T.int32()
+    A, C = T.match_buffer(a, (n, 4), "int32"), T.match_buffer(c, (n, 4), "int32")
+    P = T.alloc_buffer(((n + 7) // 8, T.min(n, 8), 4), "int32")
+    for o in range((n + 7) // 8):
+        for i0 in range((T.min(n, 8) + 2) // 3):
+            for i1, j in T.grid(3, 4):
+                if i0 * 3 + i1 < T.min(n, 8):
+                    P[o, i0 * 3 + i1, j] = T.if_then_else(
+                        o * 8 + i0 * 3 + i1 < n, A[o * 8 + i0 * 3 + i1, j], 0
+                    )
+        for i, j in T.grid(T.min(n, 8), 4):
+            if o * 8 + i < n:
+                C[o * 8 + i, j] = P[o, i, j]
+
+
+def test_rows_of_which_there_is_the_smaller_number_of_two():
+    """Tiles that are cut off write all of them, for each iteration of the loop over blocks."""
+    assert loops_around(planned(tiles_of_up_to_eight_rows), "P") == ["o"]
+    assert extents_of(compacted(tiles_of_up_to_eight_rows), "P") == [1, 8, 4]
+    for rows in (1, 7, 8, 9, 20):
+        assert_same_meaning(tiles_of_up_to_eight_rows, (rows, 4), (rows, 4))

@@ -50,6 +50,14 @@ def test_inequalities(small, large):
     assert not at_most(large + 1, small, ranges())
 
 
+def test_a_minimum_within_other_terms():
+    """It is the same one everywhere, whatever its value."""
+    few = minimum(I * J, 64)
+    assert at_most(few, (few + 5) // 6 * 6, ranges())
+    assert not at_most((few + 5) // 6 * 6, few, ranges())
+    assert not at_most(minimum(I * J, 20), (minimum(I * J, 10) + 5) // 6 * 6, ranges())
+
+
 def test_two_maxima_of_different_variables():
     assert at_most(maximum(I + 1, 0), maximum(J + 1, 0) + 3, ranges())
     assert not at_most(maximum(I + 1, 0), maximum(J + 1, 0), ranges())

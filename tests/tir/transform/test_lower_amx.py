@@ -1,5 +1,7 @@
 """Instructions on tile registers in place of loops."""
 
+import re
+
 import pytest
 
 from tilewright.error import LoweringError
@@ -108,6 +110,9 @@ def test_two_blocks_at_once_are_refused():
         with T.attr(0, "amx_operation", "zero 16 16"):
             for i, j in T.grid(16, 16):
                 first[i * 16 + j] = 0
+        with T.attr(0, "amx_operation", "zero 16 16"):
+            for i, j in T.grid(16, 16):
+                second[i * 16 + j] = 0
         with T.attr(0, "amx_operation", "multiply 16 16 64"):
             for i, j, g, p in T.grid(16, 16, 16, 4):
                 first[i * 16 + j] = first[i * 16 + j] + T.cast(
@@ -119,3 +124,49 @@ def test_two_blocks_at_once_are_refused():
 
     with pytest.raises(LoweringError, match="another block of results in tile registers"):
         lower_amx(func, TILES)
+
+
+def test_blocks_one_after_the_other():
+    """Each has the registers for itself, in a configuration of its own."""
+
+    @T.prim_func
+    def func(a: T.handle, d: T.handle):
+        A = T.match_buffer(a, (1024,), "int8")
+        D = T.match_buffer(d, (384,), "int32")
+        first_data = T.allocate([256], "int32", "amx.tmm")
+        first = T.decl_buffer((256,), "int32", data=first_data, scope="amx.tmm")
+        second_data = T.allocate([128], "int32", "amx.tmm")
+        second = T.decl_buffer((128,), "int32", data=second_data, scope="amx.tmm")
+        with T.attr(0, "amx_operation", "zero 16 16"):
+            for i, j in T.grid(16, 16):
+                first[i * 16 + j] = 0
+        with T.attr(0, "amx_operation", "multiply 16 16 64"):
+            for i, j, g, p in T.grid(16, 16, 16, 4):
+                first[i * 16 + j] = first[i * 16 + j] + T.cast(
+                    A[i * 64 + g * 4 + p], "int32"
+                ) * T.cast(A[g * 64 + j * 4 + p], "int32")
+        with T.attr(0, "amx_operation", "store 16 16"):
+            for i, j in T.grid(16, 16):
+                D[i * 16 + j] = first[i * 16 + j]
+        with T.attr(0, "amx_operation", "zero 8 16"):
+            for i, j in T.grid(8, 16):
+                second[i * 16 + j] = 0
+        with T.attr(0, "amx_operation", "multiply 8 16 32"):
+            for i, j, g, p in T.grid(8, 16, 8, 4):
+                second[i * 16 + j] = second[i * 16 + j] + T.cast(
+                    A[i * 64 + g * 4 + p], "int32"
+                ) * T.cast(A[g * 64 + j * 4 + p], "int32")
+        with T.attr(0, "amx_operation", "store 8 16"):
+            for i, j in T.grid(8, 16):
+                D[256 + i * 16 + j] = second[i * 16 + j]
+
+    names = [re.search(r"amx_(\w+)\"(, \d+)*", line) for line in lines(func)]
+    found = [name.group(0) for name in names if name is not None]
+    assert [name.split('"')[0] for name in found] == [
+        "amx_permit",
+        *["amx_configure", "amx_zero", "amx_load", "amx_load", "amx_multiply", "amx_store"],
+        *["amx_release", "amx_configure", "amx_zero", "amx_load", "amx_load", "amx_multiply"],
+        *["amx_store", "amx_release"],
+    ]
+    configurations = [name for name in found if "configure" in name]
+    assert configurations == ['amx_configure", 16, 64', 'amx_configure", 8, 32']

@@ -5,8 +5,11 @@ import numpy as np
 import pytest
 from tests.topi.running import real, run, whole
 
-from tilewright import topi
+from tilewright import te, topi
+from tilewright.ir.convert import const
+from tilewright.ir.dtype import BFLOAT16
 from tilewright.topi import testing
+from tilewright.topi.nn.activation import softmax_parts
 
 HALVES = pytest.mark.parametrize("dtype", ["float16", ml_dtypes.bfloat16])
 
@@ -25,7 +28,34 @@ def test_softmax_of_minus_infinity():
     x = np.array([[-np.inf, 0, -np.inf], [-np.inf] * 3, [0, np.nan, 0]], "float32")
     none, both = np.full(3, np.nan), np.array([0, 1, 0])
     np.testing.assert_array_equal(run(topi.nn.softmax, x), np.stack([both, none, none]))
-    np.testing.assert_array_equal(run(topi.nn.masked_softmax, x), np.stack([both, 0 * both, none]))
+    np.testing.assert_array_equal(run(masked_softmax, x), np.stack([both, 0 * both, none]))
+
+
+def masked_softmax(x):
+    powers, inverse = softmax_parts(x, -1, masked=True)
+    return te.compute(x.shape, lambda i, j: powers(i, j) * inverse(i))
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_parts_of_the_softmax_of_a_multiple(axis):
+    """Powers may be rounded before they are added, and the last elements may not count."""
+    x = real(7, 7)
+    x[-1, :], x[:, -1] = x[-2, :], x[:, -2]
+
+    def parts(x):
+        options = {"factor": const(0.5, "float32"), "dtype": BFLOAT16, "count": const(6)}
+        powers, inverse = softmax_parts(x, axis, **options)
+        return te.compute(
+            x.shape, lambda i, j: powers(i, j).astype("float32") * inverse(j if axis == 0 else i)
+        )
+
+    counted = x[:6] if axis == 0 else x[:, :6]
+    powers = np.exp(0.5 * (counted - counted.max(axis, keepdims=True))).astype(ml_dtypes.bfloat16)
+    powers = powers.astype("float64")
+    expected = powers / powers.sum(axis, keepdims=True)
+    result = run(parts, x)
+    close(result[:6] if axis == 0 else result[:, :6], expected, 4e-3)
+    np.testing.assert_array_equal(result[-1] if axis == 0 else result[:, -1], 0)
 
 
 @HALVES

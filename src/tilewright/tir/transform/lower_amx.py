@@ -13,13 +13,13 @@ Before::                                         After::
         attr amx_operation = "store 32 32"               amx_store(0, &D[...], 4096) ...
             for i, j in grid(32, 32): D[...] = ...   amx_release()
 
-The registers are those of a thread. They are configured around the outermost loop that needs one
-configuration and runs in one thread.
+The registers are those of a thread. They are configured around the outermost loop, or block of
+results, that needs one configuration and runs in one thread.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, NoReturn
 
 from tilewright.arith import Analyzer
@@ -38,6 +38,7 @@ from tilewright.tir.stmt import (
     BufferStore,
     DeclBuffer,
     For,
+    LetStmt,
     SeqStmt,
     Stmt,
     While,
@@ -75,7 +76,7 @@ def lower_amx(func: PrimFunc, dot_products: frozenset[str]) -> PrimFunc:
         return func
     if not any(name.endswith(" tile") for name in dot_products):
         return func.with_body(_Unmarked()(func.body))
-    body = _Instructions()(_Configuration()(func.body))
+    body = _Instructions()(_Configuration()(_Narrow()(func.body)))
     assert isinstance(body, Stmt)
     return func.with_body(seq(instruction("permit"), body))
 
@@ -84,6 +85,49 @@ class _Unmarked(StatementRewriter):
     def AttrStmt(self, stmt: AttrStmt) -> Stmt:
         is_marked = amx_operation_of(stmt) is not None
         return stmt.body if is_marked else stmt.map_children(self)
+
+
+class _Narrow(Rewriter):
+    """Lets each block of results end with the last statement that uses it, so that another one may
+    be in the registers then."""
+
+    def Allocate(self, stmt: Allocate) -> Stmt:
+        body = self(stmt.body)
+        if storage_scope(stmt.buffer_var) != TILE_SCOPE:
+            return stmt.replace(body=body)
+        declaration = body if isinstance(body, DeclBuffer) else None
+        if declaration is None or declaration.buffer.data is not stmt.buffer_var:
+            return _narrowed(body, stmt.buffer_var, lambda used: stmt.replace(body=used))
+        return _narrowed(
+            declaration.body,
+            stmt.buffer_var,
+            lambda used: stmt.replace(body=declaration.replace(body=used)),
+        )
+
+
+def _narrowed(body: Stmt, memory: Var, allocated: Callable[[Stmt], Stmt]) -> Stmt:
+    """`body`, of which `allocated` is made of the first statement that uses some memory to the last
+    one."""
+    if isinstance(body, (Allocate, DeclBuffer, LetStmt)):
+        return body.replace(body=_narrowed(body.body, memory, allocated))
+    if not isinstance(body, SeqStmt):
+        return allocated(body)
+    users = [n for n, child in enumerate(body.seq) if _uses_memory(child, memory)]
+    if not users:
+        return allocated(body)
+    first, last = users[0], users[-1]
+    if first == last:
+        inner = _narrowed(body.seq[first], memory, allocated)
+    else:
+        inner = allocated(seq(*body.seq[first : last + 1]))
+    return seq(*body.seq[:first], inner, *body.seq[last + 1 :])
+
+
+def _uses_memory(stmt: Stmt, memory: Var) -> bool:
+    return any(
+        isinstance(node, (BufferLoad, BufferStore)) and node.buffer.data is memory
+        for node in walk(stmt)
+    )
 
 
 class _Uses(NamedTuple):
@@ -136,6 +180,10 @@ class _Configuration(Rewriter):
         return self._around(stmt)
 
     While = For
+
+    def Allocate(self, stmt: Allocate) -> Stmt:
+        is_block = storage_scope(stmt.buffer_var) == TILE_SCOPE
+        return self._around(stmt) if is_block else stmt.map_children(self)
 
     def AttrStmt(self, stmt: AttrStmt) -> Stmt:
         if amx_operation_of(stmt) is not None:

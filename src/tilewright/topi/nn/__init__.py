@@ -4,7 +4,6 @@ from tilewright.topi.nn.activation import (
     fast_softmax,
     leaky_relu,
     log_softmax,
-    masked_softmax,
     nll_loss,
     prelu,
     relu,

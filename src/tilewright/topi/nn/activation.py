@@ -9,6 +9,8 @@ from typing import Any
 from tilewright import te, tir
 from tilewright.error import ShapeError, require_one_of
 from tilewright.ir.convert import as_expr, cast
+from tilewright.ir.dtype import DType
+from tilewright.ir.expr import Expr
 from tilewright.te import Tensor
 from tilewright.te.elementwise import cast_elements
 from tilewright.topi.nn.convolution import require_rank
@@ -87,11 +89,6 @@ def fast_softmax(x: Tensor, axis: int = -1) -> Tensor:
     return _softmax("fast_softmax", x, axis)
 
 
-def masked_softmax(x: Tensor, axis: int = -1) -> Tensor:
-    """`softmax`, which is 0 along a row that is minus infinity everywhere."""
-    return _softmax("masked_softmax", x, axis, masked=True)
-
-
 def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
     """x - max(x) - log(sum(exp(x - max(x)))) along `axis`."""
     axis = normalized_axis("log_softmax", axis, x.ndim)
@@ -115,19 +112,55 @@ def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
     return te.compute(x.shape, element, "compute", "log_softmax_output", {"axis": axis})
 
 
-def _softmax(owner: str, x: Tensor, axis: int, *, masked: bool = False) -> Tensor:
+def _softmax(owner: str, x: Tensor, axis: int) -> Tensor:
     axis = normalized_axis(owner, axis, x.ndim)
+    powers, factor = softmax_parts(x, axis)
+    return te.compute(
+        x.shape,
+        lambda *i: powers(*i) * factor(*_without(i, axis)),
+        "T_softmax_norm",
+        "softmax_output",
+        {"axis": axis},
+    )
+
+
+def softmax_parts(
+    x: Tensor,
+    axis: int,
+    *,
+    factor: Expr | None = None,
+    masked: bool = False,
+    dtype: DType | None = None,
+    count: Expr | None = None,
+) -> tuple[Tensor, Tensor]:
+    """What is multiplied for the `softmax` of `x`, or of a multiple of it: ``exp(x - max(x))``, and
+    the inverse of the sum of these along `axis`.
+
+    Args:
+        factor: a positive factor of `x`.
+        masked: whether rows may be minus infinity everywhere. Their softmax is 0.
+        dtype: that of the powers, by default as of `x`; the sum is one of rounded powers.
+        count: number of elements along `axis`, by default all. Others, which must not be larger
+            than the largest one, have powers of 0.
+    """
+    axis = axis % x.ndim
+    narrow = x.dtype if dtype is None else dtype
     largest = _reduced(x, axis, te.max, lambda value, _: value, "T_softmax_maxelem")
 
     def power(*i: Any) -> Any:
         most = largest(*_without(i, axis))
         if masked:
             most = tir.Select(most == -te.infinity(x.dtype), as_expr(0, x.dtype), most)
-        return te.exp(x(*i) - most)
+        difference = x(*i) - most
+        result = te.exp(difference if factor is None else difference * factor)
+        if count is not None:
+            result = tir.Select(i[axis] < count, result, as_expr(0, x.dtype))
+        return cast(narrow, result)
 
     powers = te.compute(x.shape, power, "T_softmax_exp")
-    total = _reduced(powers, axis, te.sum, lambda value, _: value, "T_softmax_expsum")
-
+    total = _reduced(
+        powers, axis, te.sum, lambda value, _: cast(x.dtype, value), "T_softmax_expsum"
+    )
     one = as_expr(1, x.dtype)
 
     def inverse(*others: Any) -> Any:
@@ -137,14 +170,7 @@ def _softmax(owner: str, x: Tensor, axis: int, *, masked: bool = False) -> Tenso
         return one / divisor
 
     # One division for each row: the sum is 1 at least, so its inverse is as precise.
-    factor = te.compute(total.shape, inverse, "T_softmax_factor")
-    return te.compute(
-        x.shape,
-        lambda *i: powers(*i) * factor(*_without(i, axis)),
-        "T_softmax_norm",
-        "softmax_output",
-        {"axis": axis},
-    )
+    return powers, te.compute(total.shape, inverse, "T_softmax_factor")
 
 
 def _reduced(

@@ -1,5 +1,6 @@
 """Attention."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 from tests.relax.op.graphs import compute, infer, real, tensor
@@ -52,6 +53,49 @@ def test_half_precision():
     assert result.dtype == np.float16
     expected = reference(*(x.astype("float32") for x in (q, k, v)))
     np.testing.assert_allclose(result, expected, rtol=2e-3, atol=2e-3)
+
+
+@pytest.mark.parametrize("known", ["shape", "symbolic", "rank"])
+@pytest.mark.parametrize(
+    ("queries", "keys"),
+    [(1, 40), (3, 5), (20, 33), (67, 32)],
+    ids=["a query", "few", "odd numbers", "blocks"],
+)
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"scale": -0.3}, {"causal_mask": "TopLeft"}, {"causal_mask": "BottomRight"}],
+    ids=["plain", "negative scale", "top left", "bottom right"],
+)
+def test_bfloat16(options, queries, keys, known):
+    """Elements are multiplied as they are; only powers and results are rounded."""
+    arrays = real(1, queries, 2, 4), real(1, keys, 2, 4, seed=1), real(1, keys, 2, 3, seed=2)
+    q, k, v = (x.astype(ml_dtypes.bfloat16) for x in arrays)
+    result = compute(lambda *args: op.nn.attention(*args, **options), q, k, v, known=known)
+    assert result.dtype == ml_dtypes.bfloat16
+    with np.errstate(invalid="ignore"):  # queries without keys
+        expected = np.nan_to_num(reference(*(x.astype("float64") for x in (q, k, v)), **options))
+    np.testing.assert_allclose(result.astype("float64"), expected, rtol=2**-7, atol=2**-7)
+
+
+def test_bfloat16_with_a_bias():
+    arrays = real(2, 5, 2, 4), real(2, 7, 2, 4, seed=1), real(2, 7, 2, 3, seed=2)
+    q, k, v = (x.astype(ml_dtypes.bfloat16) for x in arrays)
+    bias = real(1, 2, 5, 7, seed=3).astype(ml_dtypes.bfloat16)
+    result = compute(op.nn.attention, q, k, v, bias)
+    expected = reference(*(x.astype("float64") for x in (q, k, v, bias)))
+    np.testing.assert_allclose(result.astype("float64"), expected, rtol=2**-7, atol=2**-7)
+
+
+@pytest.mark.parametrize("known", ["shape", "symbolic"])
+def test_what_is_beyond_the_last_key_changes_nothing(known):
+    """Products of the last key are the largest, those of the others so small that powers of 0 are
+    left; and its value is infinite."""
+    q, k, v = np.ones((1, 2, 1, 4)), np.full((1, 3, 1, 4), -500.0), np.ones((1, 3, 1, 2))
+    k[:, -1], v[:, -1, :, 0] = -400, np.inf
+    result = compute(
+        op.nn.attention, *(x.astype(ml_dtypes.bfloat16) for x in (q, k, v)), known=known
+    )
+    np.testing.assert_array_equal(result[0, :, 0].astype("float32"), [[np.inf, 1]] * 2)
 
 
 def test_mistakes_are_named():

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from tilewright import te
 from tilewright.error import ArgumentValueError
 from tilewright.ir.convert import const
 from tilewright.ir.dtype import INT64
 from tilewright.ir.expr import Expr, is_const_int
 from tilewright.relax.expr import Call
 from tilewright.relax.op.broadcasting import fitting, with_extents
-from tilewright.relax.op.nn.attention_kernel import attention_kernel, causal, of_sequences
+from tilewright.relax.op.nn.attention_kernel import Operand, attention_kernel, causal, of_sequences
 from tilewright.relax.op.rules import agreeing, at_least, integers, require_agreement, sized
 from tilewright.relax.op.table import Inference, call, register
 from tilewright.relax.struct_info import TensorStructInfo
@@ -99,21 +98,12 @@ def attend(
     mask, window = attrs.get("causal_mask"), attrs.get("window_size")
 
     def kernel(*tensors: Tensor) -> Tensor:
-        pairs = zip(tensors[:3], heads_first, strict=True)
-        q, k, v = (_heads_second(x) if first else x for x, first in pairs)
+        q, k, v = map(Operand, tensors[:3], heads_first)
         keys_of = None if mask is None else causal(q.shape[1], k.shape[1], mask, window)
         added = tensors[3] if bias else None
         return attention_kernel(q, k, v, added, attrs.get("scale"), keys_of)
 
     return builder.call_te(kernel, *operands, *bias, primfunc_name_hint="attention")
-
-
-def _heads_second(x: Tensor) -> Tensor:
-    """``(batch, sequence, heads, size)`` of a tensor with the heads before the sequence."""
-    batch, heads, sequence, size = x.shape
-    return te.compute(
-        (batch, sequence, heads, size), lambda b, i, n, h: x(b, n, i, h), "T_heads", "injective"
-    )
 
 
 _ATTENTION = register("nn.attention", ("query", "key", "value", "bias*"), _infer, _legalize)
@@ -203,7 +193,8 @@ def _legalize_var_len(builder: Any, expr: Call) -> Any:
 
     def kernel(q: Tensor, k: Tensor, v: Tensor, starts: Tensor, of_keys: Tensor) -> Tensor:
         keys_of = of_sequences(q.shape[1], starts, of_keys, mask, window)
-        return attention_kernel(q, k, v, None, attrs.get("scale"), keys_of)
+        operands = Operand(q), Operand(k), Operand(v)
+        return attention_kernel(*operands, None, attrs.get("scale"), keys_of)
 
     return builder.call_te(
         kernel, query, key, value, query_starts, key_starts, primfunc_name_hint="attention_var_len"

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final
 
 from tilewright import te, tir
 from tilewright.ir.convert import as_expr, cast
-from tilewright.ir.dtype import INT64, DType
-from tilewright.ir.expr import Expr, is_const_int
+from tilewright.ir.dtype import BFLOAT16, INT64, DType
+from tilewright.ir.expr import Expr, FloatImm, is_const_int
 from tilewright.te import Tensor
-from tilewright.topi.nn import masked_softmax, softmax
+from tilewright.topi.nn.activation import softmax_parts
 from tilewright.topi.nn.window import simplified
 from tilewright.topi.operands import accumulator, or_neutral
 
@@ -19,20 +20,104 @@ MOST_ROWS: Final = 64
 """So many queries of a head are taken at a time, so that their products with all keys are in a
 cache until they are used."""
 
+TILE_ROWS: Final = 16
+"""Number of rows of bfloat16 that instructions multiply at once."""
+
+TILE_KEYS: Final = 32
+"""Number of keys, likewise."""
+
 
 Range = Callable[[Any], tuple[Any, Any]]
 """From a query to the first key that it may attend to, and to where they end; None if all may."""
 
 
+@dataclass(frozen=True)
+class Operand:
+    """Queries, keys or values.
+
+    Attributes:
+        tensor: ``(batch, sequence, heads, size)``.
+        heads_first: whether the heads are before the sequence in `tensor`.
+    """
+
+    tensor: Tensor
+    heads_first: bool = False
+
+    @property
+    def dtype(self) -> DType:
+        """The type of the elements."""
+        return self.tensor.dtype
+
+    @property
+    def shape(self) -> tuple[Expr, ...]:
+        """The extents, the heads after the sequence."""
+        return self._swapped(*self.tensor.shape)
+
+    def __call__(self, *indices: Any) -> Any:
+        """An element, the head given after its place in the sequence."""
+        return self.tensor(*self._swapped(*indices))
+
+    def _swapped(self, batch: Any, first: Any, second: Any, last: Any) -> tuple[Any, ...]:
+        middle = (second, first) if self.heads_first else (first, second)
+        return (batch, *middle, last)
+
+
+@dataclass(frozen=True)
+class _Blocks:
+    """How the queries are divided.
+
+    Attributes:
+        queries: how many there are.
+        count: number of blocks.
+        rows: number of rows of a block.
+        step: number of queries from the first one of a block to that of the next.
+        is_cut: whether there may be rows beyond the last query, which are 0.
+    """
+
+    queries: Expr
+    count: Expr
+    rows: Expr
+    step: Expr
+    is_cut: bool
+
+    @property
+    def are_several(self) -> bool:
+        """Whether there may be more than one."""
+        return not is_const_int(self.count, 1)
+
+    def query(self, block: Any, row: Any) -> Any:
+        """The number of a query."""
+        return block * self.step + row if self.are_several else row
+
+    def known_query(self, block: Any, row: Any) -> Any:
+        """The number of a query that there is: the last one in place of those beyond it."""
+        at = self.query(block, row)
+        return tir.min(at, self.queries - 1) if self.is_cut else at
+
+    def place(self, query: Any) -> tuple[Any, Any]:
+        """The block of a query, and its row there."""
+        if not self.are_several:
+            return 0, query
+        return te.floordiv(query, self.step), te.floormod(query, self.step)
+
+    def or_nothing(self, query: Any, element: Any) -> Any:
+        """An element of a query; 0 if there is no such query."""
+        if not self.is_cut:
+            return element
+        return te.if_then_else(query < self.queries, element, as_expr(0, element.dtype))
+
+
 def attention_kernel(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
+    query: Operand,
+    key: Operand,
+    value: Operand,
     bias: Tensor | None,
     scale: float | None,
     keys_of: Range | None,
 ) -> Tensor:
     """``softmax(query @ key.T * scale + bias) @ value`` for each head of each batch.
+
+    Sums of products are divided by the sums of the powers, as in FlashAttention (Dao et al., 2022).
 
     Args:
         query: ``(batch, queries, heads, size)``.
@@ -44,74 +129,149 @@ def attention_kernel(
         keys_of: which keys a query may attend to; None for all.
     """
     wide = accumulator(query.dtype)
+    are_narrow = {query.dtype, key.dtype, value.dtype} == {BFLOAT16}
     batch, queries, heads, size = query.shape
     keys = key.shape[1]
-    blocks, rows = _blocks(queries)
-    is_cut = blocks > 1 and blocks * _known(rows) > _known(queries)
+    blocks = _blocks(queries, in_tiles=are_narrow)
     factor = _factor(scale, size, wide)
-
-    def place(block: Any, i: Any) -> Any:
-        return i if blocks == 1 else block * rows + i
-
-    def or_nothing(i: Any, item: Any) -> Any:
-        """`item`, of a query that may be beyond the last one."""
-        return te.if_then_else(i < queries, item, as_expr(0, wide)) if is_cut else item
-
-    def scaled(b: Any, n: Any, o: Any, i: Any, h: Any) -> Any:
-        at = place(o, i)
-        return or_nothing(at, cast(wide, query(b, at, n, h)) * factor)
-
-    grid = (batch, heads, as_expr(blocks, queries.dtype), rows)
-    left = te.compute((*grid, size), scaled, "T_query")
-    right = _transposed(key, wide) if blocks > 1 else None
-    h = te.reduce_axis((0, size), "h")
-
-    def product(b: Any, n: Any, o: Any, i: Any, k: Any) -> Any:
-        other = cast(wide, key(b, k, n, h)) if right is None else right(b, n, h, k)
-        return te.sum(left(b, n, o, i, h) * other, axis=h)
-
-    products = te.compute((*grid, keys), product, "T_scores", "batch_matmul")
-    scores = or_neutral(products, [size])
-
-    def masked(b: Any, n: Any, o: Any, i: Any, k: Any) -> Any:
-        at, result = place(o, i), scores(b, n, o, i, k)
-        if bias is not None:
-            where = zip(bias.shape, (b, n, at, k), strict=True)
-            added = bias(*(0 if is_const_int(e, 1) else p for e, p in where))
-            result = result + or_nothing(at, cast(wide, added))
-        if keys_of is None:
-            return result
-        first, end = keys_of(tir.min(at, queries - 1) if is_cut else at)
-        conditions = [k < end] if first is None else [k >= first, k < end]
-        return tir.Select(te.all(*conditions), result, -te.infinity(wide))
-
-    if bias is None and keys_of is None:
-        weights = softmax(scores)
+    if are_narrow:
+        # Elements of bfloat16 are multiplied as they are, and not rounded again.
+        scores = _scores(_queries(query, blocks, None), _filled(key, repeats=True))
+        value, later = _filled(value, repeats=False), factor
     else:
-        weights = masked_softmax(te.compute((*grid, keys), masked, "T_masked"))
-    j = te.reduce_axis((0, keys), "j")
+        scores, later = _scores(_queries(query, blocks, factor), key), None
+    scores = or_neutral(scores, [size])
+    count = None if value.shape[1] is keys else keys
+    is_masked = bias is not None or keys_of is not None
+    if is_masked or (later is not None and not _is_positive(later)):
+        scores, later = _masked(scores, blocks, count, later, bias, keys_of), None
+    narrow = BFLOAT16 if are_narrow else wide
+    powers, inverse = softmax_parts(
+        scores, -1, factor=later, masked=is_masked, dtype=narrow, count=count
+    )
+    j = te.reduce_axis((0, value.shape[1]), "j")
 
     def mixed(b: Any, n: Any, o: Any, i: Any, x: Any) -> Any:
-        return te.sum(weights(b, n, o, i, j) * cast(wide, value(b, j, n, x)), axis=j)
+        weight, element = powers(b, n, o, i, j), value(b, j, n, x)
+        return te.sum(cast(wide, weight) * cast(wide, element), axis=j)
 
-    result = te.compute((*grid, value.shape[3]), mixed, "T_mixed", "batch_matmul")
+    grid = (batch, heads, blocks.count, blocks.rows, value.shape[3])
+    sums = te.compute(grid, mixed, "T_mixed", "batch_matmul")
+    result = te.compute(grid, lambda *i: inverse(*i[:-1]) * sums(*i), "T_normalized", "elemwise")
     result = or_neutral(result, [keys])
 
     def element(b: Any, i: Any, n: Any, x: Any) -> Any:
-        o, inner = (0, i) if blocks == 1 else (te.floordiv(i, rows), te.floormod(i, rows))
-        return cast(query.dtype, result(b, n, o, inner, x))
+        return cast(query.dtype, result(b, n, *blocks.place(i), x))
 
     return te.compute((batch, queries, heads, value.shape[3]), element, "T_attention", "injective")
 
 
-def _blocks(queries: Expr) -> tuple[int, Expr]:
-    """Into how many blocks the queries are divided, and how many each has.
+def _blocks(queries: Expr, *, in_tiles: bool) -> _Blocks:
+    """Blocks of up to `MOST_ROWS` rows, about as large as each other where their number is known.
 
-    If their number is not known they are one block, since it may be small.
+    Args:
+        in_tiles: whether blocks of several rows are filled up to multiples of `TILE_ROWS`.
     """
-    known = _known(queries)
-    blocks = max(1, -(-known // MOST_ROWS))
-    return blocks, simplified(te.floordiv(queries + (blocks - 1), blocks))
+    dtype = queries.dtype
+    count = _tiles(queries, MOST_ROWS)
+    if not is_const_int(queries):
+        step = TILE_ROWS if in_tiles else 1
+        rows = tir.min(_tiles(queries, step), as_expr(MOST_ROWS // step, dtype)) * step
+        return _Blocks(queries, count, rows, as_expr(MOST_ROWS, dtype), is_cut=True)
+    count = as_expr(max(_known(count), 1), dtype)
+    rows = simplified(te.floordiv(queries + (count - 1), count))
+    if in_tiles and _known(rows) >= TILE_ROWS:
+        rows = _tiles(rows, TILE_ROWS) * TILE_ROWS
+    is_cut = _known(count) * _known(rows) != _known(queries)
+    return _Blocks(queries, count, rows, rows, is_cut)
+
+
+def _tiles(extent: Expr, size: int) -> Expr:
+    """Number of tiles of a size that an extent takes."""
+    return simplified(te.floordiv(extent + (size - 1), size))
+
+
+def _queries(query: Operand, blocks: _Blocks, factor: Expr | None) -> Tensor:
+    """The queries in blocks, ``(batch, heads, blocks, rows, size)``.
+
+    Args:
+        factor: what they are multiplied by, in its dtype; None to leave them as they are.
+    """
+    batch, _, heads, size = query.shape
+
+    def element(b: Any, n: Any, o: Any, i: Any, h: Any) -> Any:
+        at = blocks.query(o, i)
+        found = query(b, at, n, h)
+        if factor is not None:
+            found = cast(factor.dtype, found) * factor
+        return blocks.or_nothing(at, found)
+
+    return te.compute((batch, heads, blocks.count, blocks.rows, size), element, "T_query")
+
+
+def _filled(operand: Operand, *, repeats: bool) -> Operand:
+    """Keys, or their values, filled up to a multiple of `TILE_KEYS`.
+
+    Args:
+        repeats: whether the last key is repeated, so that it is still one of the largest products
+            where it was one; values of 0 follow otherwise.
+    """
+    batch, keys, heads, size = operand.shape
+    count = _tiles(keys, TILE_KEYS) * TILE_KEYS
+    if is_const_int(keys) and _known(count) == _known(keys):
+        return operand
+
+    def element(b: Any, n: Any, k: Any, h: Any) -> Any:
+        if repeats:
+            return operand(b, tir.min(k, keys - 1), n, h)
+        return te.if_then_else(k < keys, operand(b, k, n, h), as_expr(0, operand.dtype))
+
+    name = "T_key" if repeats else "T_value"
+    return Operand(te.compute((batch, heads, count, size), element, name), heads_first=True)
+
+
+def _scores(query: Tensor, key: Operand) -> Tensor:
+    """The products of queries in blocks and of keys."""
+    *grid, size = query.shape
+    wide = accumulator(query.dtype)
+    h = te.reduce_axis((0, size), "h")
+
+    def product(b: Any, n: Any, o: Any, i: Any, k: Any) -> Any:
+        return te.sum(cast(wide, query(b, n, o, i, h)) * cast(wide, key(b, k, n, h)), axis=h)
+
+    return te.compute((*grid, key.shape[1]), product, "T_scores", "batch_matmul")
+
+
+def _masked(
+    scores: Tensor,
+    blocks: _Blocks,
+    count: Expr | None,
+    factor: Expr | None,
+    bias: Tensor | None,
+    keys_of: Range | None,
+) -> Tensor:
+    """Products with their factor and bias; minus infinity where a query may not attend to a key.
+
+    Args:
+        count: number of keys, if products of others follow, which are as that of the last one.
+    """
+
+    def element(b: Any, n: Any, o: Any, i: Any, k: Any) -> Any:
+        at, result = blocks.query(o, i), scores(b, n, o, i, k)
+        known = k if count is None else tir.min(k, count - 1)
+        if factor is not None:
+            result = result * factor
+        if bias is not None:
+            where = zip(bias.shape, (b, n, at, known), strict=True)
+            added = bias(*(0 if is_const_int(e, 1) else p for e, p in where))
+            result = result + blocks.or_nothing(at, cast(scores.dtype, added))
+        if keys_of is None:
+            return result
+        first, end = keys_of(blocks.known_query(o, i))
+        conditions = [known < end] if first is None else [known >= first, known < end]
+        return tir.Select(te.all(*conditions), result, -te.infinity(scores.dtype))
+
+    return te.compute(scores.shape, element, "T_masked")
 
 
 def _factor(scale: float | None, size: Expr, dtype: DType) -> Expr:
@@ -121,16 +281,13 @@ def _factor(scale: float | None, size: Expr, dtype: DType) -> Expr:
     return as_expr(1 / math.sqrt(known), dtype) if known else te.rsqrt(cast(dtype, size))
 
 
+def _is_positive(factor: Expr) -> bool:
+    """Whether a factor is known to be positive."""
+    return isinstance(factor, FloatImm) and factor.value > 0
+
+
 def _known(extent: Expr) -> int:
     return int(extent.value) if is_const_int(extent) else 0  # type: ignore[attr-defined]
-
-
-def _transposed(key: Tensor, dtype: DType) -> Tensor:
-    """The keys of each head side by side, to be multiplied by many queries."""
-    batch, keys, heads, size = key.shape
-    return te.compute(
-        (batch, heads, size, keys), lambda b, n, h, k: cast(dtype, key(b, k, n, h)), "T_key"
-    )
 
 
 def causal(queries: Expr, keys: Expr, mask: str, window: int | None) -> Range:

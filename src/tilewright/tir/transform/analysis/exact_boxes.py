@@ -88,12 +88,16 @@ def exact_box(
         elif not analyzer.can_prove(loop.extent >= 1):
             return None
     sides = _separate_sides(indices, used, analyzer) or _fused_sides(indices, used, analyzer)
-    clipped = None if sides is None else _clipped(sides, indices, conditions, running)
+    clipped = None if sides is None else _clipped(sides, indices, conditions, running, analyzer)
     return clipped or _cut_short(indices, used, conditions, analyzer)
 
 
 def _clipped(
-    sides: list[Side], indices: Sequence[Expr], conditions: Sequence[Expr], running: Sequence[Var]
+    sides: list[Side],
+    indices: Sequence[Expr],
+    conditions: Sequence[Expr],
+    running: Sequence[Var],
+    analyzer: Analyzer,
 ) -> Box | None:
     """The part of a box in which conditions hold, each of which bounds an index."""
     for condition in conditions:
@@ -101,8 +105,11 @@ def _clipped(
         if position is None:
             return None
         lows, highs = bounds_by_condition(indices[position], condition, running)
+        # Of ends that are known to be in order, as of a tile that is cut off, the last one is left.
         side = sides[position]
-        sides[position] = Side((*side.lows, *lows), (*side.highs, *highs))
+        old_lows = (e for e in side.lows if not any(at_most(e, low, analyzer) for low in lows))
+        old_highs = (e for e in side.highs if not any(at_most(h, e, analyzer) for h in highs))
+        sides[position] = Side((*old_lows, *lows), (*old_highs, *highs))
     return tuple(sides)
 
 

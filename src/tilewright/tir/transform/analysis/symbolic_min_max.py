@@ -14,7 +14,9 @@ from tilewright.arith import Analyzer
 from tilewright.arith.linear import LinearForm
 from tilewright.ir.convert import as_expr
 from tilewright.ir.dtype import DType
-from tilewright.ir.expr import Expr, Max, Min
+from tilewright.ir.expr import Expr, Max, Min, Var
+from tilewright.ir.rewrite import rewrite
+from tilewright.ir.structural import structural_equal
 from tilewright.tir.transform.analysis.affine import Product, affine, difference, to_expr
 
 Value = TypeVar("Value", bool, float)
@@ -27,14 +29,30 @@ def at_most(small: Expr, large: Expr, analyzer: Analyzer) -> bool:
     """Whether ``small <= large`` is known."""
     if analyzer.can_prove(small <= large):
         return True
-    form, dtype = difference(small, large), as_expr(small - large).dtype
-    if _extremum(form) is None:
-        return False
+    form, whole = difference(small, large), as_expr(small - large)
 
     def holds(value: Expr) -> bool:
         return analyzer.can_prove(value <= 0)
 
-    return _by_cases(form, dtype, CASES, holds, all, any)
+    if _extremum(form) is not None and _by_cases(form, whole.dtype, CASES, holds, all, any):
+        return True
+    named = _with_names(whole)
+    return named is not whole and holds(named)
+
+
+def _with_names(expr: Expr) -> Expr:
+    """An expression with a variable in place of each minimum and maximum, also in the terms of
+    others, as in ``min(n, 64) <= (min(n, 64) + 5) // 6 * 6``."""
+    names: list[tuple[Expr, Var]] = []
+
+    def name(extremum: Expr) -> Expr:
+        for known, var in names:
+            if structural_equal(known, extremum):
+                return var
+        names.append((extremum, Var("extremum", extremum.dtype)))
+        return names[-1][1]
+
+    return rewrite(expr, {Min: name, Max: name})
 
 
 def upper_bound(expr: Expr, analyzer: Analyzer) -> float:
