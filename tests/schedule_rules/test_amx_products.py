@@ -23,7 +23,7 @@ from tests.tir.transform.memory import loops_around, planned
 import tilewright as tvm
 from tilewright import relax, te, topi
 from tilewright.driver.default import DefaultSchedule
-from tilewright.relax.op.nn.attention_kernel import Operand, attention_kernel
+from tilewright.relax.op.nn.attention_kernel import Multiples, Operand, attention_kernel
 from tilewright.target import Target
 from tilewright.tune.candidate import MeasureCandidate
 from tilewright.tune.context import TuneContext
@@ -421,7 +421,7 @@ def attention(length, heads=2, size=64):
     shape = [te.const(n, "int64") if isinstance(n, int) else n for n in (1, heads, length, size)]
     operands = (te.placeholder(shape, "bfloat16", name) for name in ("Q", "K", "V"))
     operands = [Operand(x, heads_first=True) for x in operands]
-    result = attention_kernel(*operands, None, None, None)
+    result = attention_kernel(*operands, None, None, None, Multiples(16, 32))
     return te.create_prim_func([*(operand.tensor for operand in operands), result])
 
 

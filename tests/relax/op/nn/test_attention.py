@@ -7,7 +7,17 @@ from tests.relax.op.graphs import compute, infer, real, tensor
 
 from tilewright.error import ArgumentValueError, StructInfoError
 from tilewright.relax import op
+from tilewright.target import Target
 from tilewright.topi import testing
+
+
+PROCESSORS = [
+    "-mtriple=x86_64-linux-gnu -mcpu=sapphirerapids",
+    "-mtriple=x86_64-linux-gnu -mcpu=cooperlake",
+    "-mtriple=aarch64-linux-gnu -mcpu=neoverse-v1",
+    "-mtriple=x86_64-linux-gnu -mcpu=x86-64-v3",
+]
+"""With tile registers, dot products, and products of matrices of bfloat16; without any."""
 
 
 def reference(q, k, v, bias=0.0, scale=None, causal_mask=None, window_size=None):
@@ -66,11 +76,13 @@ def test_half_precision():
     [{}, {"scale": -0.3}, {"causal_mask": "TopLeft"}, {"causal_mask": "BottomRight"}],
     ids=["plain", "negative scale", "top left", "bottom right"],
 )
-def test_bfloat16(options, queries, keys, known):
-    """Elements are multiplied as they are; only powers and results are rounded."""
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_bfloat16(processor, options, queries, keys, known):
+    """Where elements are multiplied as they are, only powers and results are rounded."""
     arrays = real(1, queries, 2, 4), real(1, keys, 2, 4, seed=1), real(1, keys, 2, 3, seed=2)
     q, k, v = (x.astype(ml_dtypes.bfloat16) for x in arrays)
-    result = compute(lambda *args: op.nn.attention(*args, **options), q, k, v, known=known)
+    with Target(f"llvm {processor}"):
+        result = compute(lambda *args: op.nn.attention(*args, **options), q, k, v, known=known)
     assert result.dtype == ml_dtypes.bfloat16
     with np.errstate(invalid="ignore"):  # queries without keys
         expected = np.nan_to_num(reference(*(x.astype("float64") for x in (q, k, v)), **options))
@@ -81,7 +93,8 @@ def test_bfloat16_with_a_bias():
     arrays = real(2, 5, 2, 4), real(2, 7, 2, 4, seed=1), real(2, 7, 2, 3, seed=2)
     q, k, v = (x.astype(ml_dtypes.bfloat16) for x in arrays)
     bias = real(1, 2, 5, 7, seed=3).astype(ml_dtypes.bfloat16)
-    result = compute(op.nn.attention, q, k, v, bias)
+    with Target(f"llvm {PROCESSORS[0]}"):
+        result = compute(op.nn.attention, q, k, v, bias)
     expected = reference(*(x.astype("float64") for x in (q, k, v, bias)))
     np.testing.assert_allclose(result.astype("float64"), expected, rtol=2**-7, atol=2**-7)
 
@@ -92,9 +105,9 @@ def test_what_is_beyond_the_last_key_changes_nothing(known):
     left; and its value is infinite."""
     q, k, v = np.ones((1, 2, 1, 4)), np.full((1, 3, 1, 4), -500.0), np.ones((1, 3, 1, 2))
     k[:, -1], v[:, -1, :, 0] = -400, np.inf
-    result = compute(
-        op.nn.attention, *(x.astype(ml_dtypes.bfloat16) for x in (q, k, v)), known=known
-    )
+    arrays = (x.astype(ml_dtypes.bfloat16) for x in (q, k, v))
+    with Target(f"llvm {PROCESSORS[0]}"):
+        result = compute(op.nn.attention, *arrays, known=known)
     np.testing.assert_array_equal(result[0, :, 0].astype("float32"), [[np.inf, 1]] * 2)
 
 

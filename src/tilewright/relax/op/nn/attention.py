@@ -7,14 +7,22 @@ from typing import Any, Final
 
 from tilewright.error import ArgumentValueError
 from tilewright.ir.convert import const
-from tilewright.ir.dtype import INT64
+from tilewright.ir.dtype import BFLOAT16, FLOAT32, INT64
 from tilewright.ir.expr import Expr, is_const_int
 from tilewright.relax.expr import Call
 from tilewright.relax.op.broadcasting import fitting, with_extents
-from tilewright.relax.op.nn.attention_kernel import Operand, attention_kernel, causal, of_sequences
+from tilewright.relax.op.nn.attention_kernel import (
+    Multiples,
+    Operand,
+    attention_kernel,
+    causal,
+    of_sequences,
+)
 from tilewright.relax.op.rules import agreeing, at_least, integers, require_agreement, sized
 from tilewright.relax.op.table import Inference, call, register
 from tilewright.relax.struct_info import TensorStructInfo
+from tilewright.target import Target
+from tilewright.target.kinds import KERNEL_KINDS
 from tilewright.te import Tensor
 from tilewright.te.tensor import extent_text
 
@@ -101,9 +109,23 @@ def attend(
         q, k, v = map(Operand, tensors[:3], heads_first)
         keys_of = None if mask is None else causal(q.shape[1], k.shape[1], mask, window)
         added = tensors[3] if bias else None
-        return attention_kernel(q, k, v, added, attrs.get("scale"), keys_of)
+        return attention_kernel(q, k, v, added, attrs.get("scale"), keys_of, _multiples(q, k, v))
 
     return builder.call_te(kernel, *operands, *bias, primfunc_name_hint="attention")
+
+
+def _multiples(*operands: Operand) -> Multiples | None:
+    """What instructions of the processor for products of bfloat16 need; None for other dtypes, and
+    without such instructions."""
+    target = Target.given_or_current()
+    if {operand.dtype for operand in operands} != {BFLOAT16} or target.kind.name in KERNEL_KINDS:
+        return None
+    found = target.machine.dot_products
+    if "bfloat16 tile" in found:
+        return Multiples(16, 32)
+    if "bfloat16" not in found:
+        return None
+    return Multiples(2 if "bfloat16 matrix" in found else 1, target.machine.lanes(FLOAT32))
 
 
 _ATTENTION = register("nn.attention", ("query", "key", "value", "bias*"), _infer, _legalize)
@@ -194,7 +216,7 @@ def _legalize_var_len(builder: Any, expr: Call) -> Any:
     def kernel(q: Tensor, k: Tensor, v: Tensor, starts: Tensor, of_keys: Tensor) -> Tensor:
         keys_of = of_sequences(q.shape[1], starts, of_keys, mask, window)
         operands = Operand(q), Operand(k), Operand(v)
-        return attention_kernel(*operands, None, attrs.get("scale"), keys_of)
+        return attention_kernel(*operands, None, attrs.get("scale"), keys_of, _multiples(*operands))
 
     return builder.call_te(
         kernel, query, key, value, query_starts, key_starts, primfunc_name_hint="attention_var_len"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tilewright import te, tir
 from tilewright.ir.convert import as_expr, cast
-from tilewright.ir.dtype import BFLOAT16, INT64, DType
+from tilewright.ir.dtype import INT64, DType
 from tilewright.ir.expr import Expr, FloatImm, is_const_int
 from tilewright.te import Tensor
 from tilewright.topi.nn.activation import softmax_parts
@@ -19,13 +19,6 @@ from tilewright.topi.operands import accumulator, or_neutral
 MOST_ROWS: Final = 64
 """So many queries of a head are taken at a time, so that their products with all keys are in a
 cache until they are used."""
-
-TILE_ROWS: Final = 16
-"""Number of rows of bfloat16 that instructions multiply at once."""
-
-TILE_KEYS: Final = 32
-"""Number of keys, likewise."""
-
 
 Range = Callable[[Any], tuple[Any, Any]]
 """From a query to the first key that it may attend to, and to where they end; None if all may."""
@@ -60,6 +53,18 @@ class Operand:
     def _swapped(self, batch: Any, first: Any, second: Any, last: Any) -> tuple[Any, ...]:
         middle = (second, first) if self.heads_first else (first, second)
         return (batch, *middle, last)
+
+
+class Multiples(NamedTuple):
+    """What numbers are filled up to multiples of, to be multiplied by instructions for that.
+
+    Attributes:
+        rows: of rows of a block.
+        keys: of keys.
+    """
+
+    rows: int
+    keys: int
 
 
 @dataclass(frozen=True)
@@ -114,6 +119,7 @@ def attention_kernel(
     bias: Tensor | None,
     scale: float | None,
     keys_of: Range | None,
+    multiples: Multiples | None = None,
 ) -> Tensor:
     """``softmax(query @ key.T * scale + bias) @ value`` for each head of each batch.
 
@@ -127,17 +133,18 @@ def attention_kernel(
             dimensions of extent 1 repeat.
         scale: the factor of the products, by default one by the square root of the size.
         keys_of: which keys a query may attend to; None for all.
+        multiples: for elements that are multiplied as they are: powers are rounded to their dtype,
+            and sums are wider. Others are converted first.
     """
     wide = accumulator(query.dtype)
-    are_narrow = {query.dtype, key.dtype, value.dtype} == {BFLOAT16}
     batch, queries, heads, size = query.shape
     keys = key.shape[1]
-    blocks = _blocks(queries, in_tiles=are_narrow)
+    blocks = _blocks(queries, 1 if multiples is None else multiples.rows)
     factor = _factor(scale, size, wide)
-    if are_narrow:
-        # Elements of bfloat16 are multiplied as they are, and not rounded again.
-        scores = _scores(_queries(query, blocks, None), _filled(key, repeats=True))
-        value, later = _filled(value, repeats=False), factor
+    if multiples is not None:
+        left, right = _queries(query, blocks, None), _filled(key, multiples.keys, repeats=True)
+        scores, later = _scores(left, right), factor
+        value = _filled(value, multiples.keys, repeats=False)
     else:
         scores, later = _scores(_queries(query, blocks, factor), key), None
     scores = or_neutral(scores, [size])
@@ -145,7 +152,7 @@ def attention_kernel(
     is_masked = bias is not None or keys_of is not None
     if is_masked or (later is not None and not _is_positive(later)):
         scores, later = _masked(scores, blocks, count, later, bias, keys_of), None
-    narrow = BFLOAT16 if are_narrow else wide
+    narrow = wide if multiples is None else query.dtype
     powers, inverse = softmax_parts(
         scores, -1, factor=later, masked=is_masked, dtype=narrow, count=count
     )
@@ -166,22 +173,21 @@ def attention_kernel(
     return te.compute((batch, queries, heads, value.shape[3]), element, "T_attention", "injective")
 
 
-def _blocks(queries: Expr, *, in_tiles: bool) -> _Blocks:
+def _blocks(queries: Expr, step: int) -> _Blocks:
     """Blocks of up to `MOST_ROWS` rows, about as large as each other where their number is known.
 
     Args:
-        in_tiles: whether blocks of several rows are filled up to multiples of `TILE_ROWS`.
+        step: what the number of rows of a block is a multiple of, unless they are fewer.
     """
     dtype = queries.dtype
     count = _tiles(queries, MOST_ROWS)
     if not is_const_int(queries):
-        step = TILE_ROWS if in_tiles else 1
         rows = tir.min(_tiles(queries, step), as_expr(MOST_ROWS // step, dtype)) * step
         return _Blocks(queries, count, rows, as_expr(MOST_ROWS, dtype), is_cut=True)
     count = as_expr(max(_known(count), 1), dtype)
     rows = simplified(te.floordiv(queries + (count - 1), count))
-    if in_tiles and _known(rows) >= TILE_ROWS:
-        rows = _tiles(rows, TILE_ROWS) * TILE_ROWS
+    if _known(rows) >= step:
+        rows = _tiles(rows, step) * step
     is_cut = _known(count) * _known(rows) != _known(queries)
     return _Blocks(queries, count, rows, rows, is_cut)
 
@@ -209,15 +215,15 @@ def _queries(query: Operand, blocks: _Blocks, factor: Expr | None) -> Tensor:
     return te.compute((batch, heads, blocks.count, blocks.rows, size), element, "T_query")
 
 
-def _filled(operand: Operand, *, repeats: bool) -> Operand:
-    """Keys, or their values, filled up to a multiple of `TILE_KEYS`.
+def _filled(operand: Operand, multiple: int, *, repeats: bool) -> Operand:
+    """Keys, or their values, filled up to a multiple of a number.
 
     Args:
         repeats: whether the last key is repeated, so that it is still one of the largest products
             where it was one; values of 0 follow otherwise.
     """
     batch, keys, heads, size = operand.shape
-    count = _tiles(keys, TILE_KEYS) * TILE_KEYS
+    count = _tiles(keys, multiple) * multiple
     if is_const_int(keys) and _known(count) == _known(keys):
         return operand
 
