@@ -4,7 +4,7 @@ import platform
 
 import numpy as np
 import pytest
-from tests.schedule_rules.programs import TWO_CORES, loops_of, matmul, scheduled
+from tests.schedule_rules.programs import TWO_CORES, loops_of, matmul, names_of, scheduled
 
 import tilewright as tvm
 from tilewright import te
@@ -131,3 +131,25 @@ def test_rows_that_no_cache_holds_are_read_for_several_panels_at_once():
     """43 panels are a prime number of them."""
     sch = large(matmul(1024, 1024, 1024), HALF_LINES)
     assert loops_of(sch, "C")[:3] == [("serial", 9), ("serial", 256), ("serial", 5)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "size", "machine", "is_packed"),
+    [
+        (32, 2048, HALF_LINES, False),
+        (64, 2048, HALF_LINES, True),
+        (64, 1024, HALF_LINES, False),  # a large part of it is near
+        (64, 2048, FAR, False),
+    ],
+)
+def test_parts_of_lines_from_far_away_are_packed_for_some_rows(rows, size, machine, is_packed):
+    sch = large(matmul(rows, size, size), machine)
+    assert ("B_global" in names_of(sch)) == is_packed
+
+
+@pytest.mark.parametrize(
+    ("rows", "size", "is_packed"), [(200, 400, True), (180, 400, False), (200, 350, False)]
+)
+def test_what_many_rows_use_of_a_large_cache_is_packed(rows, size, is_packed):
+    sch = large(matmul(rows, size, size), FAR)
+    assert ("B_global" in names_of(sch)) == is_packed

@@ -194,7 +194,10 @@ def plans(
     # Panels that are there already come in order, whatever the estimate says about memory.
     is_ready = forms[0].packed and forms[0].found.moving[0].buffer.data in constants
     least = READY if is_ready else 1.0
-    if least * cycles(forms[0], constants) < cycles(transposed, constants):
+    # The estimates speak against copying what a cache of the core holds, for which it still pays.
+    compared = forms if plain.is_used_often() else forms[:1]
+    time = min(cycles(form, constants) for form in compared)
+    if least * time < cycles(transposed, constants):
         return [*forms, transposed, *others]
     return [transposed, *forms, *others]
 
@@ -289,7 +292,8 @@ def _plans_along_columns(plain: Plan, constants: frozenset[Var]) -> list[Plan]:
             forms.append(Plan(found, merged, machine, outer, packed=True))
         is_kept = plain.reuse < MUCH_REUSE and not plain.is_wide() and plain.keeps_columns()
         is_kept = is_kept and not plain.is_in_memory()
-        gains = free or (plain.exceeds_cache() and not is_kept) or plain.converts_columns()
+        is_large = plain.exceeds_cache() or plain.is_used_often()
+        gains = free or (is_large and not is_kept) or plain.converts_columns()
         if not found.is_contiguous(single) or (
             is_worth_packing and gains and not plain.is_narrow()
         ):

@@ -335,6 +335,12 @@ class Plan:
         """Whether what is read of the operand with columns does not stay in the cache."""
         return self.columns_bytes > self.machine.own_cache // 2
 
+    def is_used_often(self) -> bool:
+        """Whether many rows use what is in a large cache of the core: on many pages and in few sets
+        of the first cache, its lines come later than those of panels."""
+        is_apart = self.columns_bytes > self.machine.own_cache // 4 and not self.found.has_windows()
+        return is_apart and self.reuse >= MUCH_REUSE and has_large_cache(self.machine)
+
     def asks_for_columns(self) -> bool:
         """Whether each step asks ahead for several lines of columns that come from far away."""
         is_as_it_is = not (self.packed or self.near_panels or self.is_narrow())

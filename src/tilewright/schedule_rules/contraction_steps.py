@@ -129,7 +129,7 @@ class _Steps(TiledContraction):
                 panels = operands.pack(copied[-1] if copied else None, shared=not has_own)
                 if blocks:
                     prefetches.prefetch_next_copy(blocks[0])
-                elif not is_single and plan.machine.cores == 1:  # others copy the next columns
+                elif block_column in copied and plan.machine.cores == 1:
                     prefetches.prefetch_next_copy(block_column)
         complete = around if not blocks else first if has_own or not plan.packed else []
         in_tiles = results.schedule_consumers(epilogue, complete)

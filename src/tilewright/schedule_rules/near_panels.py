@@ -29,6 +29,12 @@ SOME_USES: Final = 80
 BLOCK_USES: Final = 128
 """The same where nothing is copied."""
 
+PART_OF_LINE_USES: Final = 48
+"""The same where vectors are parts of lines, and the matrix is far away."""
+
+FAR_CACHES: Final = 4
+"""Multiple of the cache of a core from which on most of a matrix is not in it."""
+
 SHORTEST_BLOCK: Final = 16
 """Minimum number of steps of a block of a sum of which the columns are not copied."""
 
@@ -68,6 +74,9 @@ def keeps_blocks(plan: Plan) -> bool:
     if not plan.keeps(steps, plan.machine.own_cache):
         return False
     are_lines = plan.lanes * plan.itemsize >= LINE_BYTES
+    is_far = plan.columns_bytes >= FAR_CACHES * plan.machine.own_cache
+    if has_large_cache(plan.machine) and not are_lines and is_far:
+        return plan.uses < PART_OF_LINE_USES
     if has_large_cache(plan.machine) and (plan.is_wide() or not are_lines):
         return plan.uses < BLOCK_USES
     if plan.is_wide() and are_lines:

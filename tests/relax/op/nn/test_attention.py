@@ -10,7 +10,6 @@ from tilewright.relax import op
 from tilewright.target import Target
 from tilewright.topi import testing
 
-
 PROCESSORS = [
     "-mtriple=x86_64-linux-gnu -mcpu=sapphirerapids",
     "-mtriple=x86_64-linux-gnu -mcpu=cooperlake",
