@@ -41,10 +41,10 @@ def torch_peer(function: Callable[..., Any]) -> Callable[..., Call]:
     """`function` called as it is, in inference mode."""
 
     def prepare(*inputs: np.ndarray) -> Call:
-        torch, tensors = _torch(inputs)
+        torch, operands = _torch(inputs)
         if not _takes_out(function):
-            return partial(function, torch, *tensors)
-        return partial(function, torch, *tensors, out=function(torch, *tensors))
+            return partial(function, torch, *operands)
+        return partial(function, torch, *operands, out=function(torch, *operands))
 
     return prepare
 
@@ -53,11 +53,11 @@ def torch_compiled_peer(function: Callable[..., Any]) -> Callable[..., Call]:
     """`function` compiled by `torch.compile` in its default mode, in inference mode."""
 
     def prepare(*inputs: np.ndarray) -> Call:
-        torch, tensors = _torch(inputs)
+        torch, operands = _torch(inputs)
 
         compiled = torch.compile(partial(function, torch), dynamic=False, fullgraph=True)
-        out = {"out": function(torch, *tensors)} if _takes_out(function) else {}
-        return partial(compiled, *tensors, **out)
+        out = {"out": function(torch, *operands)} if _takes_out(function) else {}
+        return partial(compiled, *operands, **out)
 
     return prepare
 
@@ -143,7 +143,17 @@ def _torch(inputs: Sequence[np.ndarray]) -> tuple[Any, list[Any]]:
     torch.set_num_threads(threads.count())
     # For the whole process, as entering it for every call would cost a microsecond.
     torch.autograd.grad_mode.inference_mode(True).__enter__()
-    return torch, [torch.from_numpy(array) for array in inputs]
+    return torch, tensors(torch, inputs)
+
+
+def tensors(torch: Any, inputs: Sequence[np.ndarray]) -> list[Any]:
+    """Arrays as tensors of the same memory; numpy has no bfloat16, so the bits of it are passed."""
+    return [
+        torch.from_numpy(array)
+        if array.dtype.kind != "V"
+        else torch.from_numpy(array.view("int16")).view(getattr(torch, str(array.dtype)))
+        for array in inputs
+    ]
 
 
 def _takes_out(function: Callable[..., Any]) -> bool:

@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 
 from benchmarks.harness import cpu, threads
-from benchmarks.harness.peers import numpy_peer, onnx_peer, torch_peers
+from benchmarks.harness.peers import numpy_peer, onnx_peer, tensors, torch_peers
 from benchmarks.suite.work import Call, Work
 from tilewright import relax
 from tilewright.tir import PrimFunc
@@ -69,15 +69,15 @@ def torch_attention(torch: Any, query: Any, key: Any, value: Any) -> Any:
 
 
 def torch_bfloat16(*inputs: np.ndarray) -> Call:
-    """torch's operator; its dtypes are not numpy's, so the bits are passed."""
+    """torch's operator, whose results numpy cannot read."""
     import torch
 
     torch.set_num_threads(threads.count())
-    tensors = [torch.from_numpy(array.view("int16")).view(torch.bfloat16) for array in inputs]
+    operands = tensors(torch, inputs)
 
     def call() -> None:
         with torch.inference_mode():
-            torch_attention(torch, *tensors)
+            torch_attention(torch, *operands)
 
     return call
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from benchmarks.harness import threads
 from benchmarks.harness.ours import HAND, aligned, compile_work
+from benchmarks.harness.peers import tensors
 from benchmarks.suite.matmul import matmul, register_tiles
 from benchmarks.suite.work import Call, Work
 from tilewright import te, tir
@@ -89,14 +90,11 @@ def in_float32(work: Callable[[], Work]) -> Callable[..., Call]:
 
 
 def torch_matmul(*inputs: np.ndarray) -> Call:
-    """torch's product; its dtypes are not numpy's, so the bits are passed."""
+    """torch's product."""
     import torch
 
     torch.set_num_threads(threads.count())
-    a, b = (
-        torch.from_numpy(array.view("int16")).view(getattr(torch, str(array.dtype)))
-        for array in inputs
-    )
+    a, b = tensors(torch, inputs)
     out = torch.matmul(a, b)
 
     def call() -> None:

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from tilewright.ir.expr import Expr, Var, is_const_int
+from tilewright.ir.expr import Var
 from tilewright.schedule_rules.accesses import BlockAccesses, accesses_of
+from tilewright.schedule_rules.alignment import aligned, is_elementwise
 from tilewright.schedule_rules.balance import busy_share
 from tilewright.schedule_rules.decisions import choose, powers_of_two
 from tilewright.schedule_rules.dot_products import find_dot_products
 from tilewright.schedule_rules.inline import is_long
 from tilewright.schedule_rules.nest import block_of, is_complete
 from tilewright.schedule_rules.operands import Contraction, constant_memory, find_contraction
-from tilewright.tir.analysis.expressions import same_extent
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
 from tilewright.tir.transform.machine import Machine
 
@@ -143,7 +143,7 @@ def append_epilogues(stages: Sequence[Stage]) -> list[Stage]:
                 and consumer not in taken
                 and not is_long(consumer.accesses.block)
                 and not any(p.contraction is not None or depends_on(p, stage) for p in others)
-                and is_elementwise(consumer, stage)
+                and is_elementwise(consumer.accesses, stage.accesses)
             ):
                 stage.epilogue.append(consumer)
                 taken.add(consumer)
@@ -162,15 +162,6 @@ def depends_on(stage: Stage, producer: Stage) -> bool:
                 seen.add(earlier)
                 waiting.append(earlier)
     return False
-
-
-def is_elementwise(consumer: Stage, producer: Stage) -> bool:
-    """Whether a stage reads each element of another one at its own iterators, all of them."""
-    rank = len(consumer.accesses.spatial)
-    return (
-        len(producer.accesses.spatial) == rank
-        and aligned(consumer.accesses, producer.accesses) == rank
-    )
 
 
 def groups_of(stages: Sequence[Stage], machine: Machine) -> list[Group]:
@@ -290,44 +281,3 @@ def _fewest_shared(group: Group, machine: Machine) -> int:
         if is_near and _are_enough(group, shared, machine):
             return shared
     return group.shared
-
-
-def aligned(consumer: BlockAccesses, producer: BlockAccesses) -> int:
-    """How many leading iterators of a consumer are those of the elements that it reads."""
-    if len(producer.stores) != 1:
-        return 0
-    (store,) = producer.stores
-    loads = [load for load in consumer.loads if load.buffer is store.buffer]
-    if not loads:
-        return 0
-    count = 0
-    for n, (mine, its) in enumerate(zip(consumer.spatial, producer.spatial, strict=False)):
-        if n >= len(store.indices) or not _is_at(store.indices[n], its, producer):
-            break
-        if not _same_domain(consumer, mine, producer, its):
-            break
-        if not all(_is_at(load.indices[n], mine, consumer) for load in loads):
-            break
-        count += 1
-    # Iterators in front of all others only: loops run in the order of the iterators.
-    return min(count, _leading(consumer), _leading(producer))
-
-
-def _is_at(index: Expr, var: Var, accesses: BlockAccesses) -> bool:
-    """Whether an index is an iterator, or the only value that it has."""
-    return index is var or (accesses.extents[var] == 1 and is_const_int(index, 0))
-
-
-def _leading(accesses: BlockAccesses) -> int:
-    """How many iterators come before the first one that is not data-parallel."""
-    spatial = accesses.spatial
-    for n, item in enumerate(accesses.block.iter_vars):
-        if n >= len(spatial) or item.var is not spatial[n]:
-            return n
-    return len(spatial)
-
-
-def _same_domain(one: BlockAccesses, var: Var, other: BlockAccesses, its: Var) -> bool:
-    first = next(item.dom for item in one.block.iter_vars if item.var is var)
-    second = next(item.dom for item in other.block.iter_vars if item.var is its)
-    return first is not None and second is not None and same_extent(first.extent, second.extent)

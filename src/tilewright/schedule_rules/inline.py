@@ -11,6 +11,7 @@ from tilewright.ir.node import Node
 from tilewright.ir.op import Op
 from tilewright.ir.rewrite import count_nodes, walk
 from tilewright.schedule_rules.accesses import BlockAccesses, accesses_of
+from tilewright.schedule_rules.alignment import is_elementwise
 from tilewright.schedule_rules.choices import is_choice
 from tilewright.schedule_rules.nest import attempt, block_of, is_complete
 from tilewright.schedule_rules.operands import find_contraction
@@ -65,7 +66,7 @@ def inlined(sch: Schedule, block: BlockRV) -> Schedule | None:
     if _ends_product(view, block):
         own = accesses_of(stmt)
         joins = len(view.get_producers(block)) > 1
-        if any(is_long(c.block) or (joins and not _is_at_same_place(c, own)) for c in consumers):
+        if any(is_long(c.block) or (joins and not is_elementwise(c, own)) for c in consumers):
             return None
     return attempt(sch, lambda s: s.compute_inline(block))
 
@@ -86,18 +87,6 @@ def bytes_of_long(block: Block) -> int:
     """
     calls = (node for node in walk(block.body) if isinstance(node, Call) and node.op in LONG)
     return max((max(call.dtype.itemsize, FLOAT32.itemsize) for call in calls), default=0)
-
-
-def _is_at_same_place(consumer: BlockAccesses, producer: BlockAccesses) -> bool:
-    """Whether a block reads each element of another one at its own iterators, all of them. Then
-    both may run in the same loops, with what else the other one reads."""
-    (store,) = producer.stores
-    loads = [load for load in consumer.loads if load.buffer is store.buffer]
-    return all(
-        len(load.indices) == len(consumer.spatial)
-        and all(index is var for index, var in zip(load.indices, consumer.spatial, strict=True))
-        for load in loads
-    )
 
 
 def _ends_product(sch: Schedule, block: BlockRV) -> bool:

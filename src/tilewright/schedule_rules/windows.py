@@ -7,9 +7,9 @@ from typing import Final, NamedTuple
 
 from tilewright.ir.expr import Var
 from tilewright.schedule_rules.accesses import BlockAccesses, StridedAccess
+from tilewright.schedule_rules.alignment import is_elementwise
 from tilewright.schedule_rules.decisions import choose, lanes_for, powers_of_two, without
 from tilewright.schedule_rules.elementwise import vectorize_elements
-from tilewright.schedule_rules.groups import aligned
 from tilewright.schedule_rules.nest import (
     Nest,
     is_complete,
@@ -219,6 +219,4 @@ def is_epilogue(sch: Schedule, block: BlockRV, nest: Nest) -> bool:
     """Whether a block reads each result at its own iterators."""
     if not is_plain(sch, block) or not is_complete(sch, block):
         return False
-    reader = plain_nest(sch, block).accesses
-    rank = len(reader.spatial)
-    return len(nest.accesses.spatial) == rank and aligned(reader, nest.accesses) == rank
+    return is_elementwise(plain_nest(sch, block).accesses, nest.accesses)

@@ -57,6 +57,7 @@ from tilewright.tir.tile_registers import (
 )
 from tilewright.tir.transform.analysis.affine import affine, stride_along
 from tilewright.tir.transform.building.statements import StatementRewriter, statements
+from tilewright.tir.transform.software_pipeline.annotations import uses_of
 
 _FOREIGN = ("tir.call_extern", "tir.tvm_call_packed", "tir.tvm_call_cpacked")
 """Calls of what may use tile registers itself."""
@@ -92,17 +93,12 @@ class _Narrow(Rewriter):
     be in the registers then."""
 
     def Allocate(self, stmt: Allocate) -> Stmt:
-        body = self(stmt.body)
-        if storage_scope(stmt.buffer_var) != TILE_SCOPE:
+        body, memory = self(stmt.body), stmt.buffer_var
+        if storage_scope(memory) != TILE_SCOPE:
             return stmt.replace(body=body)
-        declaration = body if isinstance(body, DeclBuffer) else None
-        if declaration is None or declaration.buffer.data is not stmt.buffer_var:
-            return _narrowed(body, stmt.buffer_var, lambda used: stmt.replace(body=used))
-        return _narrowed(
-            declaration.body,
-            stmt.buffer_var,
-            lambda used: stmt.replace(body=declaration.replace(body=used)),
-        )
+        if not (isinstance(body, DeclBuffer) and body.buffer.data is memory):
+            return _narrowed(body, memory, lambda used: stmt.replace(body=used))
+        return _narrowed(body.body, memory, lambda used: stmt.replace(body=body.replace(body=used)))
 
 
 def _narrowed(body: Stmt, memory: Var, allocated: Callable[[Stmt], Stmt]) -> Stmt:
@@ -112,7 +108,7 @@ def _narrowed(body: Stmt, memory: Var, allocated: Callable[[Stmt], Stmt]) -> Stm
         return body.replace(body=_narrowed(body.body, memory, allocated))
     if not isinstance(body, SeqStmt):
         return allocated(body)
-    users = [n for n, child in enumerate(body.seq) if _uses_memory(child, memory)]
+    users = [n for n, child in enumerate(body.seq) if memory in uses_of(child)]
     if not users:
         return allocated(body)
     first, last = users[0], users[-1]
@@ -121,13 +117,6 @@ def _narrowed(body: Stmt, memory: Var, allocated: Callable[[Stmt], Stmt]) -> Stm
     else:
         inner = allocated(seq(*body.seq[first : last + 1]))
     return seq(*body.seq[:first], inner, *body.seq[last + 1 :])
-
-
-def _uses_memory(stmt: Stmt, memory: Var) -> bool:
-    return any(
-        isinstance(node, (BufferLoad, BufferStore)) and node.buffer.data is memory
-        for node in walk(stmt)
-    )
 
 
 class _Uses(NamedTuple):
