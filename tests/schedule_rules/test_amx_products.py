@@ -32,6 +32,8 @@ from tilewright.tune.cost_model.analytical import AnalyticalModel
 CPUS = ("sapphirerapids", "emeraldrapids", "graniterapids")
 SPEC = "llvm -mtriple=x86_64-linux-gnu -mcpu=sapphirerapids -cache-sizes=49152,2097152,33554432"
 TARGET = Target(f"{SPEC} -num-cores=1")
+SMALL_CACHE = Target(f"{SPEC} -num-cores=1".replace("49152", "8192"))
+"""One that holds no operands of 200 steps."""
 OPERANDS = [
     ("int8", "int8"), ("int8", "uint8"), ("uint8", "int8"), ("uint8", "uint8"),
     ("bfloat16", "bfloat16"),
@@ -74,14 +76,15 @@ def assert_accurate(got, a, b):
     shape=st.tuples(st.integers(16, 110), st.integers(16, 140), st.integers(1, 260)),
     transposed=st.booleans(),
     batch=st.sampled_from([(), (2,)]),
+    target=st.sampled_from([TARGET, SMALL_CACHE]),
     seed=st.integers(0, 99),
 )
-def test_products_are_right(operands, shape, transposed, batch, seed):
+def test_products_are_right(operands, shape, transposed, batch, target, seed):
     (a, b), (m, n, k), rng = operands, shape, np.random.default_rng(seed)
     x = numbers(rng, (*batch, m, k), a)
     y = numbers(rng, (*batch, *((n, k) if transposed else (k, n))), b)
     func = product(m, n, k, a, b, transposed=transposed, batch=batch)
-    got, counts = run(func, [x, y], (*batch, m, n))
+    got, counts = run(func, [x, y], (*batch, m, n), target)
     for one in np.ndindex(*batch):
         assert_accurate(got[one], x[one], y[one].T if transposed else y[one])
     if m >= 32 and n >= 32 and k >= 128:

@@ -34,6 +34,7 @@ class Tiles:
             "tilerelease": (Registers.release,),
             "tilezero": (Registers.zero, tile),
             "tileloadd64": (Registers.load, tile, pointer, size),
+            "tileloaddt164": (Registers.load, tile, pointer, size),
             "tilestored64": (Registers.store, tile, pointer, size),
         }
         for kind in ("bssd", "bsud", "busd", "buud", "bf16ps"):

@@ -49,6 +49,7 @@ INSTRUCTIONS: Final = {
     "release": 0,
     "zero": 1,  # a tile
     "load": 3,  # a tile, an address, and the bytes between rows
+    "stream": 3,  # as for "load", of what is not to stay in the first cache
     "multiply": 4,  # the kind of operands, and the tiles of the results and of both operands
     "store": 3,  # as for "load"
 }

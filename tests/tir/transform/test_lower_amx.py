@@ -55,9 +55,9 @@ def program(*, row=128, start=0, columns=16, middle=None, kind="serial", inner=N
     return func
 
 
-def lines(func, dot_products=TILES):
+def lines(func, dot_products=TILES, first_cache=49152):
     """The statements of a function, without its signature."""
-    text = lower_amx(func, dot_products).script().split("):\n", 1)[1]
+    text = lower_amx(func, dot_products, first_cache).script().split("):\n", 1)[1]
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
@@ -95,7 +95,7 @@ def test_other_processors_keep_the_loops():
 )
 def test_what_is_refused(options, message):
     with pytest.raises(LoweringError, match=message):
-        lower_amx(program(**options), TILES)
+        lines(program(**options))
 
 
 def test_two_blocks_at_once_are_refused():
@@ -123,7 +123,7 @@ def test_two_blocks_at_once_are_refused():
                 D[i * 16 + j] = second[i * 16 + j]
 
     with pytest.raises(LoweringError, match="another block of results in tile registers"):
-        lower_amx(func, TILES)
+        lines(func)
 
 
 def test_blocks_one_after_the_other():
@@ -170,3 +170,82 @@ def test_blocks_one_after_the_other():
     ]
     configurations = [name for name in found if "configure" in name]
     assert configurations == ['amx_configure", 16, 64', 'amx_configure", 8, 32']
+
+
+def blocks_of(steps, order="columns last"):
+    """Blocks of a product of 64 rows by 64 columns, with sums of `steps` steps of 64 bytes."""
+
+    def row(first, second):
+        return first if order == "columns last" else second
+
+    def column(first, second):
+        return row(second, first)
+
+    @T.prim_func
+    def func(a: T.handle, b: T.handle, d: T.handle):
+        A = T.match_buffer(a, (4096 * steps,), "int8")
+        B = T.match_buffer(b, (4096 * steps,), "int8")
+        D = T.match_buffer(d, (4096,), "int32")
+        for x, y in T.grid(4, 4):
+            C_data = T.allocate([256], "int32", "amx.tmm")
+            C = T.decl_buffer((256,), "int32", data=C_data, scope="amx.tmm")
+            with T.attr(0, "amx_operation", "zero 16 16"):
+                for i, j in T.grid(16, 16):
+                    C[i * 16 + j] = 0
+            for once, k in T.grid(1, steps):
+                with T.attr(0, "amx_operation", "multiply 16 16 64"):
+                    for i, j, g, p in T.grid(16, 16, 16, 4):
+                        C[i * 16 + j] = C[i * 16 + j] + T.cast(
+                            A[(row(x, y) * 16 + i) * (64 * steps) + (k + once) * 64 + (g * 4 + p)],
+                            "int32",
+                        ) * T.cast(
+                            B[(column(x, y) * steps + k) * 1024 + g * 64 + j * 4 + p], "int32"
+                        )
+            with T.attr(0, "amx_operation", "store 16 16"):
+                for i, j in T.grid(16, 16):
+                    D[(row(x, y) * 16 + i) * 64 + column(x, y) * 16 + j] = C[i * 16 + j]
+
+    return func
+
+
+@pytest.mark.parametrize(
+    ("steps", "order", "streamed"),
+    [
+        (12, "columns last", None),  # 12 KB of both operands are in the cache together
+        (16, "columns last", None),
+        (17, "columns last", "B"),
+        (17, "rows last", "A"),
+        (64, "columns last", "B"),
+        (65, "columns last", None),  # the rows do not stay, whatever the columns do
+    ],
+)
+def test_the_operand_that_changes_makes_room_for_the_other_one(steps, order, streamed):
+    found = lines(blocks_of(steps, order), first_cache=32768)
+    loads = [line for line in found if "amx_load" in line or "amx_stream" in line]
+    names = {line.split("address_of(")[1][0]: "amx_stream" in line for line in loads}
+    assert names == {name: name == streamed for name in "AB"}
+
+
+def test_a_sum_of_unknown_length_streams_nothing():
+    @T.prim_func
+    def func(a: T.handle, b: T.handle, d: T.handle, n: T.int32):
+        A = T.match_buffer(a, (n * 1024,), "int8")
+        B = T.match_buffer(b, (n * 4096,), "int8")
+        D = T.match_buffer(d, (1024,), "int32")
+        for y in range(4):
+            C_data = T.allocate([256], "int32", "amx.tmm")
+            C = T.decl_buffer((256,), "int32", data=C_data, scope="amx.tmm")
+            with T.attr(0, "amx_operation", "zero 16 16"):
+                for i, j in T.grid(16, 16):
+                    C[i * 16 + j] = 0
+            for k in range(n):
+                with T.attr(0, "amx_operation", "multiply 16 16 64"):
+                    for i, j, g, p in T.grid(16, 16, 16, 4):
+                        C[i * 16 + j] = C[i * 16 + j] + T.cast(
+                            A[k * 1024 + i * 64 + (g * 4 + p)], "int32"
+                        ) * T.cast(B[(y * n + k) * 1024 + g * 64 + j * 4 + p], "int32")
+            with T.attr(0, "amx_operation", "store 16 16"):
+                for i, j in T.grid(16, 16):
+                    D[i * 64 + y * 16 + j] = C[i * 16 + j]
+
+    assert not any("amx_stream" in line for line in lines(func))

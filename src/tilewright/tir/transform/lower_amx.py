@@ -58,16 +58,18 @@ from tilewright.tir.tile_registers import (
 from tilewright.tir.transform.analysis.affine import affine, stride_along
 from tilewright.tir.transform.building.statements import StatementRewriter, statements
 from tilewright.tir.transform.software_pipeline.annotations import uses_of
+from tilewright.tir.transform.streamed_tiles import streamed_operand
 
 _FOREIGN = ("tir.call_extern", "tir.tvm_call_packed", "tir.tvm_call_cpacked")
 """Calls of what may use tile registers itself."""
 
 
-def lower_amx(func: PrimFunc, dot_products: frozenset[str]) -> PrimFunc:
+def lower_amx(func: PrimFunc, dot_products: frozenset[str], first_cache: int) -> PrimFunc:
     """`func`, over flat memory, with instructions for the loops that are marked.
 
     Args:
         dot_products: see `Machine`. Without tile registers the loops stay, and lose their marks.
+        first_cache: bytes of the cache nearest to a core.
 
     Raises:
         LoweringError: for loops that are none of the instructions, and for blocks of results that
@@ -77,7 +79,7 @@ def lower_amx(func: PrimFunc, dot_products: frozenset[str]) -> PrimFunc:
         return func
     if not any(name.endswith(" tile") for name in dot_products):
         return func.with_body(_Unmarked()(func.body))
-    body = _Instructions()(_Configuration()(_Narrow()(func.body)))
+    body = _Instructions(first_cache)(_Configuration()(_Narrow()(func.body)))
     assert isinstance(body, Stmt)
     return func.with_body(seq(instruction("permit"), body))
 
@@ -191,10 +193,23 @@ class _Configuration(Rewriter):
 
 
 class _Instructions(Rewriter):
-    """Writes instructions for operations, and drops the memory of what is in registers."""
+    """Writes instructions for operations, and drops the memory of what is in registers.
 
-    def __init__(self) -> None:
+    Args:
+        first_cache: bytes of the cache nearest to a core.
+    """
+
+    def __init__(self, first_cache: int) -> None:
+        self._first_cache = first_cache
         self._is_used = False
+        self._loops: list[For] = []  # around what is being rewritten
+        self._blocks = 0  # how many of them are over blocks of results
+
+    def For(self, loop: For) -> Stmt:
+        self._loops.append(loop)
+        result = loop.map_children(self)
+        self._loops.pop()
+        return result
 
     def Allocate(self, stmt: Allocate) -> Stmt:
         if storage_scope(stmt.buffer_var) != TILE_SCOPE:
@@ -203,7 +218,7 @@ class _Instructions(Rewriter):
             raise LoweringError(
                 f"{stmt.buffer_var.name}: there is another block of results in tile registers"
             )
-        self._is_used = True
+        self._is_used, self._blocks = True, len(self._loops)
         body = self(stmt.body)
         self._is_used = False
         assert isinstance(body, Stmt)
@@ -219,7 +234,16 @@ class _Instructions(Rewriter):
             return stmt.map_children(self)
         name, block = found
         operation = _Operation(name, block, stmt.body)
-        return seq(*getattr(operation, name)())
+        if name == "multiply":
+            return seq(*operation.multiply(self._streamed_operand(operation)))
+        return seq(*(operation.zero() if name == "zero" else operation.store()))
+
+    def _streamed_operand(self, operation: _Operation) -> int | None:
+        """Which operand of a product is to leave its place in the first cache to the other one."""
+        block, indices = operation.block, [access.indices[0] for access in operation.factors()]
+        sizes = [block.rows * block.steps, block.columns * block.steps]
+        around, within = self._loops[: self._blocks], self._loops[self._blocks :]
+        return streamed_operand(indices, sizes, around, within, self._first_cache)
 
     def BufferStore(self, access: BufferStore | BufferLoad) -> Stmt | Expr:
         if access.buffer.scope() == TILE_SCOPE:
@@ -268,23 +292,28 @@ class _Operation:
                 place = self._place(to, 0, x * block.tile_rows, y * COLUMNS)
                 yield instruction("store", x * block.across + y, *place)
 
-    def multiply(self) -> Iterator[Stmt]:
-        """Products of tiles, each loaded when it is first needed."""
-        block, (a, b) = self.block, self._factors()
+    def multiply(self, streamed: int | None) -> Iterator[Stmt]:
+        """Products of tiles, each loaded when it is first needed.
+
+        Args:
+            streamed: which operand is not to stay in the first cache, if one.
+        """
+        block, (a, b) = self.block, self.factors()
+        loads = ["stream" if operand == streamed else "load" for operand in range(2)]
         size = 4 // a.dtype.itemsize
         self._require_strides(a, {2: size, 3: 1})
         self._require_strides(b, {1: size, 3: 1})
         kind = _kind(a.dtype, b.dtype)
         for x in range(block.down):
-            yield instruction("load", FIRST_ROWS + x, *self._place(a, 0, x * block.tile_rows, 0))
+            yield instruction(loads[0], FIRST_ROWS + x, *self._place(a, 0, x * block.tile_rows, 0))
             for y in range(block.across):
                 if x == 0:
                     place = self._place(b, 2, 0, y * COLUMNS)
-                    yield instruction("load", FIRST_COLUMNS + y, *place)
+                    yield instruction(loads[1], FIRST_COLUMNS + y, *place)
                 operands = FIRST_ROWS + x, FIRST_COLUMNS + y
                 yield instruction("multiply", kind, x * block.across + y, *operands)
 
-    def _factors(self) -> tuple[BufferLoad, BufferLoad]:
+    def factors(self) -> tuple[BufferLoad, BufferLoad]:
         """The elements that are multiplied."""
         value = self.element.value
         if not (isinstance(value, Add) and isinstance(value.b, Mul)):

@@ -157,7 +157,7 @@ CommonSubexprElimTIR = pass_of(
 # From there to vectors and registers.
 
 InlineLets = pass_of("InlineLets", inline_lets)
-LowerAmx = pass_of("LowerAmx", lower_amx, "dot_products", opt_level=1)
+LowerAmx = pass_of("LowerAmx", lower_amx, "dot_products", "first_cache", opt_level=1)
 LoopPartition = pass_of("LoopPartition", split_full_tiles, opt_level=1)
 HoistIfThenElse = pass_of("HoistIfThenElse", hoist_conditions, opt_level=1)
 UnrollLoop = pass_of("UnrollLoop", unroll)

@@ -28,6 +28,10 @@ static void _tile_loadd(int tile, const void* memory, int64_t stride) {
     memcpy(tiles[tile][row], (const uint8_t*)memory + row * stride, shapes.widths[tile]);
 }
 
+static void _tile_stream_loadd(int tile, const void* memory, int64_t stride) {
+  _tile_loadd(tile, memory, stride);
+}
+
 static void _tile_stored(int tile, void* memory, int64_t stride) {
   for (int row = 0; row < shapes.rows[tile]; ++row)
     memcpy((uint8_t*)memory + row * stride, tiles[tile][row], shapes.widths[tile]);

@@ -12,6 +12,7 @@ from tilewright.tir.tile_registers import configuration
 _FUNCTIONS: Final = {
     "tir.amx_zero": "_tile_zero",
     "tir.amx_load": "TW_LOAD_TILE",
+    "tir.amx_stream": "TW_STREAM_TILE",
     "tir.amx_store": "_tile_stored",
     "tir.amx_release": "_tile_release",
 }

@@ -219,12 +219,14 @@ extern long syscall(long number, ...);
 #endif
 
 #if defined(__GNUC__) || defined(__clang__)
-/* GCC takes it that the instruction reads no memory, and would move stores behind it. */
-#define TW_LOAD_TILE(tile, address, stride) \\
-  do {{ __asm__ volatile("" ::: "memory"); _tile_loadd(tile, address, stride); }} while (0)
+/* GCC takes it that the instructions read no memory, and would move stores behind them. */
+#define TW_FROM_MEMORY(load) do {{ __asm__ volatile("" ::: "memory"); load; }} while (0)
 #else
-#define TW_LOAD_TILE(tile, address, stride) _tile_loadd(tile, address, stride)
+#define TW_FROM_MEMORY(load) load
 #endif
+#define TW_LOAD_TILE(tile, address, stride) TW_FROM_MEMORY(_tile_loadd(tile, address, stride))
+#define TW_STREAM_TILE(tile, address, stride) \\
+  TW_FROM_MEMORY(_tile_stream_loadd(tile, address, stride))
 
 /* Linux lets a process use AMX if it asks for it; 0, or -1 with an error if it refuses. */
 static int32_t tw_permit_tiles(void) {{

@@ -13,6 +13,7 @@ from tilewright.tir.tile_registers import configuration
 _INTRINSICS: Final = {
     "tir.amx_zero": "llvm.x86.tilezero",
     "tir.amx_load": "llvm.x86.tileloadd64",
+    "tir.amx_stream": "llvm.x86.tileloaddt164",
     "tir.amx_store": "llvm.x86.tilestored64",
     "tir.amx_release": "llvm.x86.tilerelease",
 }

@@ -1,0 +1,58 @@
+"""Which operand of a product of tiles passes through the first cache without being used again.
+
+Around the loop that sums a block up, another one goes to the next block. One operand is the same
+there, and would be in the first cache still, had the other one not taken its place meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Final
+
+from tilewright.ir.expr import Expr, Var, const_int_value
+from tilewright.ir.rewrite import walk
+from tilewright.tir.stmt import For
+
+MOST_PARTS: Final = 2
+"""How many times the size of the first cache an operand may have that is to stay there. Half of it
+is found again then; of a larger one next to nothing is, as measured on a Xeon."""
+
+
+def streamed_operand(
+    indices: Sequence[Expr],
+    sizes: Sequence[int],
+    around: Sequence[For],
+    within: Sequence[For],
+    first_cache: int,
+) -> int | None:
+    """Which of two operands is to leave its place in the first cache to the other one, if any.
+
+    Args:
+        indices: where the operands' elements are in memory.
+        sizes: bytes of each operand that one step of the sum reads.
+        around: the loops over blocks of results, from the outermost one.
+        within: the loops that sum a block up.
+        first_cache: bytes of the cache nearest to a core.
+
+    Returns:
+        0 or 1; None if both find their place, or none does.
+    """
+    variables = [frozenset(node for node in walk(i) if isinstance(node, Var)) for i in indices]
+    repeated = [loop for loop in around if const_int_value(loop.extent) != 1]
+    if not repeated:
+        return None
+    changes = [repeated[-1].loop_var in names for names in variables]
+    extents = [const_int_value(loop.extent) for loop in within]
+    if changes[0] == changes[1] or None in extents:
+        return None
+    totals = [
+        size * prod(
+            extent for loop, extent in zip(within, extents, strict=True)
+            if loop.loop_var in names and extent is not None
+        )
+        for size, names in zip(sizes, variables, strict=True)
+    ]  # fmt: skip
+    streamed = changes.index(True)
+    is_crowded = sum(totals) > first_cache
+    return streamed if is_crowded and totals[1 - streamed] <= MOST_PARTS * first_cache else None
