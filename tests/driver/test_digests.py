@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tilewright.driver import digests
-from tilewright.driver.digests import DIGEST_SIZE, digest_of
+from tilewright.driver.digests import DIGEST_SIZE, checksum_of, digest_of
 
 
 @pytest.fixture(params=[1, 3])
@@ -13,29 +13,34 @@ def cores(request, monkeypatch):
     monkeypatch.setattr(digests, "PIECE", 8)
 
 
-def test_where_parts_are_divided_does_not_matter(cores):
+@pytest.fixture(params=[digest_of, checksum_of])
+def summary_of(request):
+    return request.param
+
+
+def test_where_parts_are_divided_does_not_matter(cores, summary_of):
     data = bytes(range(100))
-    whole = digest_of([data])
+    whole = summary_of([data])
     assert len(whole) == DIGEST_SIZE
     for length in (1, 7, 8, 9, 24, 99):
         parts = [data[start : start + length] for start in range(0, 100, length)]
-        assert digest_of(parts) == whole
-        assert digest_of([b"", *map(memoryview, parts), np.zeros(0, np.uint8).data]) == whole
+        assert summary_of(parts) == whole
+        assert summary_of([b"", *map(memoryview, parts), np.zeros(0, np.uint8).data]) == whole
 
 
-def test_every_byte_counts(cores):
-    found = {digest_of([bytes(length)]) for length in range(40)}
+def test_every_byte_counts(cores, summary_of):
+    found = {summary_of([bytes(length)]) for length in range(40)}
     for position in range(40):
         data = bytearray(40)
         data[position] = 1
-        found.add(digest_of([bytes(data)]))
+        found.add(summary_of([bytes(data)]))
     assert len(found) == 80
 
 
-def test_the_number_of_cores_does_not_matter(monkeypatch):
+def test_the_number_of_cores_does_not_matter(monkeypatch, summary_of):
     monkeypatch.setattr(digests, "PIECE", 8)
     found = set()
     for count in (1, 2, 50):
         monkeypatch.setattr(digests, "usable_cores", lambda count=count: count)
-        found.add(digest_of([bytes(range(100))]))
+        found.add(summary_of([bytes(range(100))]))
     assert len(found) == 1

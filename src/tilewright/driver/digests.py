@@ -1,13 +1,14 @@
 """Digests of large data, by all cores.
 
 The data is divided into pieces of a fixed length, whatever the number of cores; the digest is that
-of the digests of the pieces. It is SHA-256, which CPUs have instructions for.
+of what is known of the pieces. It is SHA-256, which CPUs have instructions for.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from tilewright.target.cpu import usable_cores
@@ -24,15 +25,28 @@ def digest_of(parts: Iterable[bytes | memoryview]) -> bytes:
     Args:
         parts: bytes, or one-dimensional views of bytes.
     """
+    return _combined(_digest, parts)
+
+
+def checksum_of(parts: Iterable[bytes | memoryview]) -> bytes:
+    """As `digest_of`, but in half the time, by CRC-32 of the pieces: for data that nobody but a
+    broken disk or an interrupted program has changed.
+    """
+    return _combined(_checksum, parts)
+
+
+def _combined(
+    of_piece: Callable[[Sequence[bytes | memoryview]], bytes], parts: Iterable[bytes | memoryview]
+) -> bytes:
     pieces = list(_pieces(parts))
     threads = min(usable_cores(), len(pieces))
     if threads > 1:
         from concurrent.futures import ThreadPoolExecutor
 
         with ThreadPoolExecutor(threads) as pool:
-            digests = list(pool.map(_digest, pieces))
+            digests = list(pool.map(of_piece, pieces))
     else:
-        digests = list(map(_digest, pieces))
+        digests = list(map(of_piece, pieces))
     return _digest(digests)
 
 
@@ -58,3 +72,10 @@ def _digest(parts: Sequence[bytes | memoryview]) -> bytes:
     for part in parts:
         digest.update(part)
     return digest.digest()
+
+
+def _checksum(parts: Sequence[bytes | memoryview]) -> bytes:
+    checksum = 0
+    for part in parts:
+        checksum = zlib.crc32(part, checksum)
+    return checksum.to_bytes(4, "little")

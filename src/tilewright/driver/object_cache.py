@@ -1,8 +1,8 @@
 """Compiled code that is kept between processes: files named by what they were made from.
 
 The key of a file is a hash of everything that its content depends on, so a file is never out of
-date. It is written beside its place and then renamed, and ends in a hash of its key and content:
-processes may share a directory, and what a crash has left of a file is not taken for code.
+date. It is written beside its place and then renamed, and ends in a checksum of its key and
+content: processes may share a directory, and what a crash has left of a file is not taken for code.
 
 What is loaded is executed. So directories and files count only if nobody but this user (or root)
 can have written them, and symbolic links are not followed.
@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Final
 
 import tilewright
-from tilewright.driver.digests import DIGEST_SIZE, digest_of
+from tilewright.driver.digests import DIGEST_SIZE, checksum_of
 from tilewright.operating_system import HAS_DIRECTORY_HANDLES
 from tilewright.target import Target
 
@@ -74,8 +74,8 @@ class ObjectCache:
             if os.fstat(file).st_size < DIGEST_SIZE:
                 return None
             content = memoryview(mmap.mmap(file, 0, access=mmap.ACCESS_COPY))
-            data, digest = content[:-DIGEST_SIZE], content[-DIGEST_SIZE:]
-            if _digest(key, data) != bytes(digest):
+            data, checksum = content[:-DIGEST_SIZE], content[-DIGEST_SIZE:]
+            if _checksum(key, data) != bytes(checksum):
                 return None
             with contextlib.suppress(OSError):
                 os.utime(file)  # it is among the youngest now
@@ -94,7 +94,7 @@ class ObjectCache:
             with self._opened() as root, contextlib.suppress(FileExistsError):
                 os.mkdir(key[:2], 0o700, dir_fd=root)
             with self._opened(key[:2]) as directory:
-                _write(directory, _name(key), (*parts, _digest(key, *parts)))
+                _write(directory, _name(key), (*parts, _checksum(key, *parts)))
 
     def trim(self, limit: int = SIZE_LIMIT) -> None:
         """Remove the files that were not used for the longest time, down to `limit` bytes.
@@ -255,5 +255,5 @@ def package_fingerprint() -> str:
     return f"{tilewright.__version__} {llvmlite.__version__} {llvm} {hashed.hexdigest()}"
 
 
-def _digest(key: str, *parts: bytes | memoryview) -> bytes:
-    return digest_of((key.encode(), *parts))
+def _checksum(key: str, *parts: bytes | memoryview) -> bytes:
+    return checksum_of((key.encode(), *parts))
