@@ -154,19 +154,22 @@ def test_blocks_leave_few_rows_and_columns_over(shape, rows, columns, steps):
     assert f'"amx_operation", "multiply {rows} {columns} {steps}"' in script
 
 
-@pytest.mark.parametrize(("rows", "dtypes"), [(2, ("uint8", "int8")), (8, ("bfloat16",) * 2)])
+@pytest.mark.parametrize(("rows", "dtypes"), [(2, ("uint8", "int8")), (4, ("bfloat16",) * 2)])
 def test_a_few_rows_are_not_worth_tiles(rows, dtypes):
     assert not is_in_tiles(product(rows, 1024, 1024, *dtypes))
 
 
-@pytest.mark.parametrize("rows", [3, 4, 8, 17])
-def test_bytes_of_a_few_rows_are(rows):
-    """Without, each product takes a lane of 32 bits."""
+@pytest.mark.parametrize(
+    ("rows", "dtype"),
+    [*((rows, "int8") for rows in (3, 4, 8, 17)), (5, "bfloat16"), (15, "bfloat16")],
+)
+def test_some_rows_are(rows, dtype):
+    """Without, each product of bytes takes a lane of 32 bits."""
     rng = np.random.default_rng(0)
-    x, y = numbers(rng, (rows, 256), "int8"), numbers(rng, (256, 96), "int8")
-    got, counts = run(product(rows, 96, 256, "int8", "int8"), [x, y], (rows, 96))
-    np.testing.assert_array_equal(got, exact(x, y))
-    assert counts["tdpbssd"] > 0
+    x, y = numbers(rng, (rows, 256), dtype), numbers(rng, (256, 96), dtype)
+    got, counts = run(product(rows, 96, 256, dtype, dtype), [x, y], (rows, 96))
+    assert_accurate(got, x, y)
+    assert counts["tdpbssd" if dtype == "int8" else "tdpbf16ps"] > 0
 
 
 def test_rows_with_contiguous_steps_are_not_far():

@@ -19,7 +19,12 @@ from tilewright.schedule_rules.contraction_plan import (
     Plan,
 )
 from tilewright.schedule_rules.contraction_steps import tile_contraction
-from tilewright.schedule_rules.dot_products import find_dot_products, grouped_axis, only_axis
+from tilewright.schedule_rules.dot_products import (
+    BFLOATS,
+    find_dot_products,
+    grouped_axis,
+    only_axis,
+)
 from tilewright.schedule_rules.elementwise import vectorize_elements
 from tilewright.schedule_rules.multiply_along_rows import multiply_along_rows
 from tilewright.schedule_rules.near_panels import (
@@ -184,7 +189,7 @@ def plans(
     """
     plain = Plan(found, (found.column,), machine, outer, packed=False)
     dots = _dot_product_plans(found, machine, outer, constants)
-    forms = [*dots, *_plans_along_columns(plain, constants)]
+    forms = _with_dot_products(dots, _plans_along_columns(plain, constants), constants)
     transposed = transposed_plan(found, machine, outer)
     others = _other_plans(plain, forms)
     if transposed is None or dots:
@@ -200,6 +205,17 @@ def plans(
     if least * time < cycles(transposed, constants):
         return [*forms, transposed, *others]
     return [transposed, *forms, *others]
+
+
+def _with_dot_products(
+    dots: list[Plan], others: list[Plan], constants: frozenset[Var]
+) -> list[Plan]:
+    """Dot products, then other ways; but in reverse where bfloat16, converted to float32 as it is
+    read, takes less time than copying it for a few rows."""
+    is_converted = dots and dots[0].dot is not None and dots[0].dot.kind is BFLOATS and others
+    if is_converted and cycles(others[0], constants) < cycles(dots[0], constants):
+        return [*others, *dots]
+    return [*dots, *others]
 
 
 def _dot_product_plans(

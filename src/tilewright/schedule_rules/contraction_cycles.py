@@ -68,6 +68,8 @@ def cycles(plan: Plan, constants: frozenset[Var]) -> float:
     if plan.packed and found.moving[0].buffer.data not in constants:
         panels = accesses.count(var for var in around if found.moving[0].mentions(var))
         total += _packing(plan) * panels * plan.depth * plan.width_of_all
+    if plan.dot is not None and not plan.in_tiles:
+        total += _grouping(plan, constants)
     if plan.stages_results:
         total += STAGING * math.prod(map(found.count, accesses.spatial))
     if plan.dot is not None and plan.dot.kind.shifts:
@@ -91,6 +93,16 @@ def _packing(plan: Plan) -> float:
     size = plan.dot.size
     side = square_side(plan.depth * size, plan.lanes, operand.buffer.dtype)
     return SQUARES * size * itemsize if plan.has_groups() and side else PACKING
+
+
+def _grouping(plan: Plan, constants: frozenset[Var]) -> float:
+    """Cycles in which the operand with rows is copied, if the steps of a group are not side by side
+    in it."""
+    assert plan.dot is not None
+    (operand,) = plan.found.fixed
+    if operand.stride(plan.dot.step) == 1 or operand.buffer.data in constants:
+        return 0.0
+    return PACKING / plan.dot.size * operand.elements(1)
 
 
 def _cycles_in_tiles(plan: Plan, steps: int, products: int, constants: frozenset[Var]) -> float:

@@ -31,6 +31,10 @@ FEW_BYTE_USES: Final = 3
 """How often, so that packing bytes for dot products pays: without, each product takes a lane of the
 sums."""
 
+FEW_TILE_USES: Final = 5
+"""How often, so that packing other elements for tile registers pays: fewer rows take less time
+when the matrix is read as it is."""
+
 LEAST_REUSE: Final = 4
 """How often, so that packing columns that are not neighbours in memory pays."""
 
@@ -170,9 +174,11 @@ class Plan:
     def enough_uses(self) -> int:
         """For how many rows, so that packing what exceeds the cache pays."""
         are_bytes = self.dot is not None and self.found.moving[0].buffer.dtype.itemsize == 1
+        if are_bytes:
+            return FEW_BYTE_USES
         if self.has_groups():
-            return FEW_BYTE_USES if are_bytes else LEAST_REUSE
-        return FEW_BYTE_USES if are_bytes else ENOUGH_REUSE
+            return LEAST_REUSE
+        return FEW_TILE_USES if self.in_tiles else ENOUGH_REUSE
 
     def has_groups(self) -> bool:
         """Whether groups of steps are side by side in memory, so that each is copied on its own."""
