@@ -298,7 +298,8 @@ def test_other_processors_have_no_tiles(name):
     [((2, 64, 14, 48, 3, 1), "uint8"), ((1, 128, 7, 64, 3, 1), "int8"),
      ((1, 256, 20, 64, 1, 1), "uint8"), ((1, 40, 14, 48, 3, 1), "uint8"),
      ((1, 64, 14, 48, 3, 1), "bfloat16"), ((1, 64, 14, 64, 3, 2), "bfloat16"),
-     ((1, 128, 28, 64, 3, 2), "int8"), ((1, 64, 22, 64, 3, 3), "uint8")],
+     ((1, 128, 28, 64, 3, 2), "int8"), ((1, 64, 22, 64, 3, 3), "uint8"),
+     ((3, 16, 15, 100, 3, 1), "bfloat16"), ((2, 16, 11, 20, 3, 1), "int8")],
 )  # fmt: skip
 def test_convolutions(case, dtype):
     n, channels, size, filters, width, stride = case

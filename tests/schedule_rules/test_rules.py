@@ -337,6 +337,16 @@ def test_vectors_of_filters(machine, filters, relu):
     assert names_of(sch) == [copy, "Y", "R" if relu else result]
 
 
+def test_vectors_of_filters_are_filled_up_for_several_images():
+    """All images are surrounded by zeros first: nothing else may be in the loop over images where
+    filters are filled up."""
+    image = te.placeholder((3, 2, 7, 7), name="X")
+    filters = te.placeholder((18, 2, 3, 3), name="W")
+    result = topi.nn.conv2d(image, filters, 2, 1, 1)
+    sch = scheduled(te.create_prim_func([image, filters, result]), LARGE)
+    assert "W_pad_global" in names_of(sch)
+
+
 @pytest.mark.parametrize("width", [6, 8])
 def test_results_that_masks_cut_off_stay_in_registers_around_a_loop(width):
     image = te.placeholder((1, 3, 5, width + 1), name="A")

@@ -140,6 +140,10 @@ class BlockAccesses:
         known = Analyzer().modular_set(dom.extent)
         return known.coeff % factor == 0 and known.base % factor == 0
 
+    def are_multiples(self, factors: Mapping[Var, int]) -> bool:
+        """Whether each of some iterators is known to have a multiple of a number of values."""
+        return all(self.is_multiple(var, factor) for var, factor in factors.items())
+
     def count(self, variables: Iterable[Var]) -> int:
         """How many combinations of values some iterators have."""
         total = 1

@@ -49,6 +49,7 @@ from tilewright.schedule_rules.row_products import RowProducts, find_row_product
 from tilewright.schedule_rules.self_products import apart, multiplies_itself
 from tilewright.schedule_rules.structures import Structure, apply_rule
 from tilewright.tir.schedule import BlockRV, Schedule
+from tilewright.tir.tile_registers import COLUMNS
 from tilewright.tir.transform.machine import Machine
 
 CLEARLY: Final = 0.95
@@ -243,7 +244,8 @@ def _dot_product_plans(
             is_worth_packing = free or plan.uses >= plan.enough_uses
             is_grouped = form.fixed[0].stride(dot.step) == 1
             may_be_few = transposed and (is_grouped or not plan.in_tiles)
-            least = plan.lanes // (dot.size + 1) if may_be_few else plan.lanes
+            whole = COLUMNS if plan.in_tiles else plan.lanes
+            least = plan.lanes // (dot.size + 1) if may_be_few else whole
             if plan.may_pack(free) and is_worth_packing and plan.width_of_all >= least:
                 plans.append(plan)
     return _in_order(plans, constants)

@@ -184,6 +184,20 @@ class Plan:
         """Whether groups of steps are side by side in memory, so that each is copied on its own."""
         return self.dot is not None and self.found.moving[0].stride(self.dot.step) == 1
 
+    def multiples(self) -> dict[Var, int]:
+        """Of what the extents of iterators are multiples, or become ones by zeros."""
+        column = self.columns[-1]
+        if self.dot is None:
+            return {column: self.lanes} if self.fills_lanes else {}
+        # Blocks of panels in tile registers are whole: the last one is as fast as the others.
+        columns = self.lanes * (self.panels()[-1] if self.in_tiles else 1)
+        steps = {self.dot.step: self.step_multiple}
+        return {**steps, column: columns, self.found.row: self.dot.kind.rows}
+
+    def is_whole(self) -> bool:
+        """Whether extents are such multiples as they are."""
+        return self.found.accesses.are_multiples(self.multiples())
+
     def _step_multiple(self, dot: DotProduct) -> int:
         """What the number of steps becomes a multiple of: of a group, or, where groups are copied
         in squares, of a square, if that adds few steps.

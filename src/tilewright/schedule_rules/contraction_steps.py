@@ -62,7 +62,7 @@ class _Steps(TiledContraction):
         if plan.dot is not None:
             epilogue = prepare_operands(sch, self.block, plan, epilogue)
         elif plan.fills_lanes:
-            epilogue = pad(sch, self.block, {plan.columns[-1]: plan.lanes}, epilogue)
+            epilogue = pad(sch, self.block, plan.multiples(), epilogue)
         if plan.stages_results:
             epilogue = results.stage(epilogue)
         if plan.in_tiles:

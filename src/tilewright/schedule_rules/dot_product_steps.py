@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from tilewright.ir.expr import Var
-from tilewright.schedule_rules.accesses import BlockAccesses, StridedAccess, accesses_of
+from tilewright.schedule_rules.accesses import StridedAccess, accesses_of
 from tilewright.schedule_rules.contraction_plan import Plan
 from tilewright.schedule_rules.dot_products import grouped_axis, only_axis
 from tilewright.schedule_rules.elementwise import vectorize_elements
@@ -104,19 +104,9 @@ def copy_in_registers(
 def _pad(
     sch: Schedule, block: BlockRV, plan: Plan, epilogue: Sequence[BlockRV]
 ) -> Sequence[BlockRV]:
-    accesses, dot = plan.found.accesses, plan.dot
-    assert dot is not None
-    # Blocks of panels in tile registers are whole: the last one is as fast as the others.
-    columns = plan.lanes * (plan.panels()[-1] if plan.in_tiles else 1)
-    multiples: dict[Var, int] = {dot.step: plan.step_multiple, plan.columns[-1]: columns}
-    multiples[plan.found.row] = dot.kind.rows
-    if len(plan.columns) > 1 and not _are_whole(accesses, multiples):
+    if len(plan.columns) > 1 and not plan.is_whole():
         raise DoesNotFitError("merged columns cannot be padded")
-    return pad(sch, block, multiples, epilogue)
-
-
-def _are_whole(accesses: BlockAccesses, multiples: Mapping[Var, int]) -> bool:
-    return all(accesses.is_multiple(var, n) for var, n in multiples.items())
+    return pad(sch, block, plan.multiples(), epilogue)
 
 
 def pad(
@@ -134,7 +124,7 @@ def pad(
         The blocks that read the result now, in order.
     """
     accesses = accesses_of(block_of(sch, block))
-    if _are_whole(accesses, multiples):
+    if accesses.are_multiples(multiples):
         return epilogue
     (store,) = accesses.stores
     sch.pad_einsum(block, [multiples.get(item.var, 1) for item in accesses.block.iter_vars])

@@ -56,8 +56,15 @@ class Kind(NamedTuple):
     in_tiles: bool = False
 
     def fitted(
-        self, rows: int, columns: int, steps: int, is_far: bool, most_down: int = MOST_TILES
-    ) -> Kind:
+        self,
+        rows: int,
+        columns: int,
+        steps: int,
+        *,
+        is_far: bool,
+        most_down: int = MOST_TILES,
+        divides: bool = False,
+    ) -> Kind | None:
         """The kind with the size of a block that takes the least time.
 
         Tiles are as high and as wide as leaves the fewest rows and steps over.
@@ -68,15 +75,25 @@ class Kind(NamedTuple):
             steps: likewise.
             is_far: see `block_step_cycles`.
             most_down: maximum number of tiles of a block, one below the other.
+            divides: whether no rows may be over.
+
+        Returns:
+            The kind; None if no block divides the rows.
         """
         blocks = {}
         for down, across in itertools.product((MOST_TILES, 1), repeat=2):
             if down > most_down:
                 continue
-            tiles = -(-rows // (MOST_ROWS * down)) * down
+            least = -(-rows // (MOST_ROWS * down)) * down
+            counts = range(least, rows + 1, down) if divides else [least]
+            tiles = next((n for n in counts if rows % n == 0 or not divides), None)
+            if tiles is None:
+                continue
             block = Block(-(-rows // tiles) * down, across * COLUMNS)
             count = tiles // down * -(-columns // block.columns)
             blocks[block] = count * block_step_cycles(block, is_far)
+        if not blocks:
+            return None
         best = min(blocks, key=lambda block: blocks[block])
         size = -(-steps // -(-steps // self.size))
         size = -(-size // self.neighbors) * self.neighbors
@@ -245,7 +262,10 @@ def _fitted_tiles(kind: Kind, found: Contraction, step: Var, machine: Machine) -
     # Of a symbolic number of whole tiles, there may be an odd one.
     are_single = accesses.extents[row] is None and accesses.is_multiple(row, MOST_ROWS)
     most_down = 1 if are_single else MOST_TILES
-    return kind.fitted(*sizes, far_rows(accesses, machine), most_down)
+    # Nothing can be put behind the end of rows whose elements windows share.
+    divides = accesses.extents[row] is not None and any(map(found.is_windowed, found.fixed))
+    is_far = far_rows(accesses, machine)
+    return kind.fitted(*sizes, is_far=is_far, most_down=most_down, divides=divides)
 
 
 def find_multiply_adds(found: Contraction) -> list[DotProduct]:

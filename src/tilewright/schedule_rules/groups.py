@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from tilewright.ir.expr import Var
 from tilewright.schedule_rules.accesses import BlockAccesses, accesses_of
 from tilewright.schedule_rules.alignment import aligned, is_elementwise
 from tilewright.schedule_rules.balance import busy_share
+from tilewright.schedule_rules.contraction import plans
 from tilewright.schedule_rules.decisions import choose, powers_of_two
-from tilewright.schedule_rules.dot_products import find_dot_products
 from tilewright.schedule_rules.inline import is_long
 from tilewright.schedule_rules.nest import block_of, is_complete
-from tilewright.schedule_rules.operands import Contraction, constant_memory, find_contraction
+from tilewright.schedule_rules.operands import (
+    Contraction,
+    constant_memory,
+    few_rows,
+    find_contraction,
+    narrow_memory,
+)
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
 from tilewright.tir.transform.machine import Machine
 
@@ -34,8 +41,8 @@ class Stage:
         accesses: its accesses.
         contraction: what it is as a contraction, if it is one.
         is_complete: whether it computes each element on its own.
-        packs_again: whether it is a product that would pack the same matrix in each iteration of a
-            loop around it, or no longer be one in tile registers.
+        machine: the machine.
+        constants: the memory of operands that are packed when the program is compiled.
         producers: the stages that write what it reads.
         consumers: the stages that read what it writes.
         epilogue: stages that are computed for each tile of it.
@@ -45,10 +52,32 @@ class Stage:
     accesses: BlockAccesses
     contraction: Contraction | None
     is_complete: bool
-    packs_again: bool = False
+    machine: Machine
+    constants: frozenset[Var]
     producers: list[Stage] = field(default_factory=list)
     consumers: list[Stage] = field(default_factory=list)
     epilogue: list[Stage] = field(default_factory=list)
+
+    @functools.cached_property
+    def own(self) -> frozenset[Var]:
+        """The iterators whose loops a contraction does not share: all, if something is to be filled
+        up with zeros, which is done outside of all loops; or those on which its matrix does not
+        depend, if that is too large to stay packed in the cache."""
+        found = self.contraction
+        if found is None:
+            return frozenset()
+        best = next(iter(plans(found, self.machine, 0, self.constants)), None)
+        if best is not None and not best.is_whole():
+            return frozenset(self.accesses.spatial)
+        matrix = self.accesses.count([found.column, *self.accesses.reduction])
+        is_large = any(
+            load.buffer.data not in self.constants
+            and matrix * load.buffer.dtype.itemsize > self.machine.own_cache
+            for load in found.moving
+        )
+        spatial = self.accesses.spatial
+        others = (v for v in spatial if not any(load.mentions(v) for load in found.moving))
+        return frozenset(others) if is_large else frozenset()
 
 
 @dataclass(eq=False)
@@ -73,8 +102,9 @@ def stages_of(sch: Schedule, blocks: Sequence[BlockRV], machine: Machine) -> lis
     for block in blocks:
         accesses = accesses_of(block_of(sch, block))
         found = find_contraction(accesses)
-        packs_again = found is not None and _packs_again(found, machine, constants)
-        stage = Stage(block, accesses, found, is_complete(sch, block), packs_again)
+        if found is not None:
+            found = replace(found, few_rows=few_rows(sch), narrow=narrow_memory(sch))
+        stage = Stage(block, accesses, found, is_complete(sch, block), machine, constants)
         stages.append(stage)
         by_block[sch.get(block).key] = stage
     for stage in stages:
@@ -84,24 +114,6 @@ def stages_of(sch: Schedule, blocks: Sequence[BlockRV], machine: Machine) -> lis
                 stage.consumers.append(other)
                 other.producers.append(stage)
     return stages
-
-
-def _packs_again(found: Contraction, machine: Machine, constants: frozenset[Var]) -> bool:
-    """Whether a product loses by a loop around it on which its matrix does not depend: the matrix
-    is too large to stay packed in the cache, or tiles are to be filled up, which is done outside of
-    all loops."""
-    accesses = found.accesses
-    for dot in find_dot_products(found, machine):
-        kind = dot.kind
-        tile = {found.row: kind.rows, found.column: kind.columns, dot.step: kind.size}
-        if kind.in_tiles and not all(accesses.is_multiple(*item) for item in tile.items()):
-            return True
-    matrix = accesses.count([found.column, *accesses.reduction])
-    return any(
-        load.buffer.data not in constants
-        and matrix * load.buffer.dtype.itemsize > machine.own_cache
-        for load in found.moving
-    )
 
 
 def share_loops(sch: Schedule, group: Group) -> list[LoopRV]:
@@ -259,10 +271,7 @@ def _most_shared(stage: Stage, anchor: Stage) -> int:
         return len(spatial)
     count = len(spatial) if accesses.reduction else len(spatial) - 1
     if stage.contraction is not None:
-        inner = {*stage.contraction.mergeable(), stage.contraction.row}
-        if stage.packs_again:
-            moving = stage.contraction.moving
-            inner |= {var for var in spatial if not any(load.mentions(var) for load in moving)}
+        inner = {*stage.contraction.mergeable(), stage.contraction.row, *stage.own}
         count = next((n for n, var in enumerate(spatial) if var in inner), len(spatial))
         return count if accesses.count(spatial[:count]) > 1 else 0
     largest = max(accesses.loads, key=accesses.size, default=None)

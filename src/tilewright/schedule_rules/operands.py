@@ -96,11 +96,12 @@ class Contraction:
         return all(step is not None and abs(step) <= NEAR for step in steps)
 
     def has_windows(self) -> bool:
-        """Whether an operand with columns is read at sums or multiples of iterators, as images are
-        by filters of more than one element, or with strides."""
-        return any(map(self._is_windowed, self.moving))
+        """Whether an operand with columns is read in windows."""
+        return any(map(self.is_windowed, self.moving))
 
-    def _is_windowed(self, access: StridedAccess) -> bool:
+    def is_windowed(self, access: StridedAccess) -> bool:
+        """Whether an operand is read at sums or multiples of iterators, as images are by filters of
+        more than one element, or with strides."""
         iterators = [var for var in access.strides if self.accesses.extents[var] != 1]
         steps = [[stride_along(affine(i), var) for var in iterators] for i in access.indices]
         return any([step for step in along if step != 0] not in ([], [1]) for along in steps)
