@@ -74,3 +74,22 @@ def test_a_box_is_what_the_loops_reach(shape, threads, lanes, shift, cut):
     known = box(image)
     if known is not None:
         assert set(itertools.product(*known)) == elements(image, loops)
+
+
+@given(
+    width=st.integers(2, 70),
+    outer=st.sampled_from([1, 2, 7, 8]),
+    threads=st.integers(2, 5),
+    lanes=st.sampled_from([4, 8, 16]),
+)
+def test_rows_and_columns_are_one_number_again(width, outer, threads, lanes):
+    """Of an element that a loop counts, modulo vectors: whatever was simplified in between."""
+    analyzer = Analyzer()
+    for var, extent in ((O, outer), (T, threads), (L, lanes)):
+        analyzer.bind_range(var, const(0), const(extent))
+    total = O * (threads * lanes) + T * lanes + L
+    row, column = analyzer.simplify(total // width), analyzer.simplify(total % width)
+    lane = analyzer.simplify((row * (width % lanes) + column) % lanes)
+    assert lane is analyzer.simplify(total % lanes)
+    for place in itertools.product(range(outer), range(threads), range(lanes)):
+        assert evaluate(lane, dict(zip((O, T, L), place, strict=True))) == place[2]

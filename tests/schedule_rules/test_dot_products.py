@@ -274,6 +274,27 @@ def test_what_reads_products_of_rows_is_computed_for_a_few_of_them():
     np.testing.assert_array_equal(run(sch.mod, [x, y, d], (m, n), target), want)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_rows_of_a_batch_with_one_row_each_are_multiplied_together(dtype):
+    """As when several sequences are continued by a word."""
+    target, rng = Target(PROCESSORS["znver4"][0]), np.random.default_rng(0)
+    A, W = te.placeholder((8, 1, 256), dtype, "A"), te.placeholder((512, 256), dtype, "W")
+    k = te.reduce_axis((0, 256), "k")
+    C = te.compute(
+        (8, 1, 512),
+        lambda b, i, j: te.sum(A[b, i, k].astype("float32") * W[j, k].astype("float32"), axis=k),
+        "C",
+    )
+    sch = tvm.default_schedule(te.create_prim_func([A, W, C]), target)
+    script = sch.mod.script()
+    assert "C_rf" in script
+    assert "T.where" not in script  # of which the rows of a tile were all but one
+    kind = ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype
+    x, w = (rng.standard_normal(shape).astype(kind) for shape in ((8, 1, 256), (512, 256)))
+    want = x.astype("float64") @ w.T.astype("float64")
+    assert_close(run(sch.mod, [x, w], (8, 1, 512), target), want)
+
+
 @pytest.mark.parametrize(("m", "n"), [(32, 512), (31, 700), (32, 1003)])
 @pytest.mark.parametrize("dtype", ["int8", "bfloat16"])
 def test_few_rows_are_packed_instead_of_a_large_matrix(m, n, dtype):

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from tilewright.ir.expr import Expr
 from tilewright.schedule_rules.accesses import accesses_of
-from tilewright.schedule_rules.decisions import choose
+from tilewright.schedule_rules.decisions import choose, without
 from tilewright.schedule_rules.dot_product_steps import (
     copy_in_registers,
     current_access,
@@ -82,7 +82,10 @@ class _Steps:
         loops = self.nest.again(sch).loops
         sizes = [plan.lanes] if plan.dot.is_multiply_add else [plan.lanes, plan.dot.size]
         step, lane, *part = sch.split(loops[plan.dot.step], [None, *sizes])
-        sch.reorder(loops[found.row], loops[found.column], step, lane, *part)
+        # Loops that run once may be anywhere, as of the one row of each of a batch's matrices.
+        outer = [loops[v] for v in found.accesses.spatial if v in loops]
+        outer = without(outer, loops[found.row], loops[found.column])
+        sch.reorder(*outer, loops[found.row], loops[found.column], step, lane, *part)
         lanes = sch.rfactor(lane, len(found.accesses.stores[0].indices))
         *around, row, column, step, lane = sch.get_loops(lanes)[: -1 if part else None]
         part = sch.get_loops(lanes)[-1:] if part else []

@@ -7,7 +7,7 @@ from typing import Any
 
 from tilewright.arith.bounds import fits, is_nonzero, linear_bounds
 from tilewright.arith.linear import Terms, collect
-from tilewright.arith.simplify.division import terms_modulo
+from tilewright.arith.simplify.division import differ_by_multiple
 from tilewright.arith.simplify.expand import cancel_products
 from tilewright.arith.simplify.rules import SumRule, SumRuleTable
 from tilewright.arith.simplify.simplifier import Simplifier
@@ -192,9 +192,7 @@ def _recombined_pair(
 def _of_one_number(s: Simplifier, first: Any, second: Any) -> Expr | None:
     """`second`, a part of a number, as a part of the number that `first` is a part of.
 
-    ``z % c`` is ``x % c`` where ``x - z`` is a multiple of ``c``. That is what remains of a
-    remainder whose own simplification came first: ``(i * 4 + j) % 3`` is ``(i + j) % 3``, and
-    ``(i % 6 * 4 + j) % 3``, too.
+    ``z % c`` is ``x % c`` where ``x - z`` is a multiple of ``c``.
     """
     remainder = second.a if second.__class__ is FloorDiv else second
     if remainder.__class__ is not FloorMod or remainder.b.__class__ is not IntImm:
@@ -202,15 +200,9 @@ def _of_one_number(s: Simplifier, first: Any, second: Any) -> Expr | None:
     number, divisor = first.a, remainder.b
     if {first.__class__, number.__class__} == {FloorDiv, FloorMod}:
         number = number.a
-    if number is remainder.a or not divisor.value or not s.total(remainder.a):
+    if number is remainder.a or not divisor.value:
         return None
-    (left, constant), (right, other) = s.terms_of(number), s.terms_of(remainder.a)
-    dtype = number.dtype
-    if not (s.exact_form(left, constant, dtype) and s.exact_form(right, other, dtype)):
-        return None
-    apart = {term: left.get(term, 0) - right.get(term, 0) for term in (*left, *right)}
-    apart, offset, _ = terms_modulo(s, apart, constant - other, divisor.value)
-    if offset or any(factor % divisor.value for factor in apart.values()):
+    if not differ_by_multiple(s, number, remainder.a, divisor.value):
         return None
     same = s.make(FloorMod, number, divisor)
     return same if second is remainder else s.make(FloorDiv, same, second.b)

@@ -226,7 +226,7 @@ def terms_modulo(
             if quotient in rest:
                 rest[quotient] -= terms[quotient]
             taken.add(quotient)
-            constant += collect(term.a, factor, rest)
+            constant += collect(quotient.a, factor, rest)
             changed = True
             continue
         if factor % divisor == 0:
@@ -248,15 +248,38 @@ def terms_modulo(
 
 def _quotient_beside(
     s: Simplifier, term: Any, factor: int, terms: Terms, divisor: int
-) -> Expr | None:
+) -> FloorDiv | None:
     """The term ``x // c`` that makes a multiple of ``x`` with `term`, which is ``x % c``, modulo
     `divisor`."""
     inner = _modulus(term)
     if not inner or not s.exact(term.a):
         return None
-    quotient = s.make(FloorDiv, term.a, term.b)
-    beside = terms.get(quotient, 0)
-    return quotient if beside and (beside - factor * inner) % divisor == 0 else None
+    for quotient, beside in terms.items():
+        if quotient.__class__ is not FloorDiv or not beside or quotient.b is not term.b:
+            continue
+        if (beside - factor * inner) % divisor or not s.exact(quotient.a):
+            continue
+        if quotient.a is term.a or differ_by_multiple(s, quotient.a, term.a, inner):
+            return quotient
+    return None
+
+
+def differ_by_multiple(s: Simplifier, first: Expr, second: Expr, divisor: int) -> bool:
+    """Whether the first number may take the place of the second one in a remainder: their
+    difference is known to be a multiple of the divisor.
+
+    The remainder of a number may have been simplified already: ``(i * 4 + j) % 3`` is
+    ``(i + j) % 3``, and ``(i % 6 * 4 + j) % 3``, too.
+    """
+    if not s.total(second):
+        return False
+    (left, constant), (right, other) = s.terms_of(first), s.terms_of(second)
+    exact = s.exact_form(left, constant, first.dtype) and s.exact_form(right, other, second.dtype)
+    if not exact:
+        return False
+    apart = {term: left.get(term, 0) - right.get(term, 0) for term in (*left, *right)}
+    apart, offset, _ = terms_modulo(s, apart, constant - other, divisor)
+    return not offset and not any(factor % divisor for factor in apart.values())
 
 
 def _modulus(term: Any) -> int:
