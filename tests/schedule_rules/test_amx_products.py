@@ -319,6 +319,22 @@ def test_convolutions(case, dtype):
     assert sum(counts.get(name, 0) for name in INSTRUCTIONS) > 0
 
 
+def test_rows_of_a_tile_go_down_an_image_of_odd_width():
+    """Seventeen windows are no multiple of a tile, and nothing can be put behind the last one."""
+    rng = np.random.default_rng(0)
+    A, W = te.placeholder((2, 16, 12, 17), "int8", "A"), te.placeholder((40, 16, 3, 3), "int8", "W")
+    func = te.create_prim_func([A, W, topi.nn.conv2d_nchw(A, W, 1, 1, 1, "int32")])
+    x, w = numbers(rng, (2, 16, 12, 17), "int8"), numbers(rng, (40, 16, 3, 3), "int8")
+    padded = np.pad(x.astype("float64"), ((0, 0), (0, 0), (1, 1), (1, 1)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))
+    want = np.einsum("ncyxij,fcij->nfyx", windows, w.astype("float64")).astype("int32")
+    got, counts = run(func, [x, w], want.shape)
+    np.testing.assert_array_equal(got, want)
+    assert counts["tdpbssd"] > 0
+    script = tvm.default_schedule(func, TARGET).mod.script()
+    assert '"amx_operation", "multiply 12 16 16"' in script
+
+
 def test_weights_are_packed_window_by_window():
     """What lies between two channels of a filter is read while it is near."""
     func = convolution(1, 64, 14, 64, 3, 1, "bfloat16", "bfloat16")

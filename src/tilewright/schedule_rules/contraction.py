@@ -4,7 +4,7 @@ convolutions."""
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -228,9 +228,11 @@ def _dot_product_plans(
     are its columns, they need not fill a vector: without, each product takes a lane of the sums.
     """
     plans = []
-    for form, transposed in ((found, False), (found.transposed(), True)):
+    for form, transposed in _forms(found):
         for dot in find_dot_products(form, machine):
             if not form.fixed or form.has_windows():
+                continue
+            if transposed and form.row is not found.column and not dot.kind.in_tiles:
                 continue
             free = form.moving[0].buffer.data in constants
             plan = Plan(
@@ -249,6 +251,22 @@ def _dot_product_plans(
             if plan.may_pack(free) and is_worth_packing and plan.width_of_all >= least:
                 plans.append(plan)
     return _in_order(plans, constants)
+
+
+def _forms(found: Contraction) -> Iterator[tuple[Contraction, bool]]:
+    """A contraction and its transposed forms; whether each is transposed.
+
+    The rows of windows are not filled up: those of another dimension of an image may be a multiple
+    of a tile's.
+    """
+    transposed = found.transposed()
+    yield found, False
+    yield transposed, True
+    if any(map(transposed.is_windowed, transposed.fixed)):
+        for var in transposed.outer:
+            is_row = not any(load.mentions(var) for load in transposed.moving)
+            if is_row and found.accesses.extents[var] is not None:
+                yield transposed.with_row(var), True
 
 
 def _in_order(plans: Sequence[Plan], constants: frozenset[Var]) -> list[Plan]:

@@ -203,32 +203,36 @@ def fills_rows_in_registers(plan: Plan) -> bool:
     return is_stored and operand.stride(plan.dot.step) == 1 and not plan.multiplies_matrices
 
 
-def _distant_rows(plan: Plan) -> tuple[int, int]:
-    """The dimension along which rows lie, and their distance, as in a convolution with strides."""
+def _distant_rows(plan: Plan) -> tuple[int | None, int]:
+    """The dimension along which the rows of a tile lie, and their distance, which strides make more
+    than one."""
     (operand,) = plan.found.fixed
     row = plan.found.row
     axis = only_axis(operand, row) if plan.in_tiles else None
     distance = None if axis is None else stride_along(affine(operand.indices[axis]), row)
-    return axis or 0, max(distance or 1, 1)
+    return axis, max(distance or 1, 1)
 
 
 def _interleave(
-    sch: Schedule, copy: BlockRV, axis: int, size: int, row_axis: int, distance: int
+    sch: Schedule, copy: BlockRV, axis: int, size: int, row_axis: int | None, distance: int
 ) -> None:
     """Put the elements of a group side by side, and next to each other the rows of a tile.
 
     Args:
         axis: the dimension along which the elements of a group lie.
         size: number of elements of a group.
-        row_axis: the dimension along which rows lie.
+        row_axis: the dimension along which the rows of a tile lie, if they are one.
         distance: that of a row and the next one.
     """
 
     def layout(*indices: Any) -> tuple[Any, ...]:
         places = [[index] for index in indices]
         places[axis] = [indices[axis] // size]
-        if distance > 1:
-            places[row_axis] = [indices[row_axis] % distance, indices[row_axis] // distance]
+        if row_axis is not None:
+            rows = places.pop(row_axis)
+            if distance > 1:
+                rows = [indices[row_axis] % distance, indices[row_axis] // distance]
+            places.append(rows)
         return (*itertools.chain(*places), indices[axis] % size)
 
     rank = len(sch.get(copy).writes[0].buffer.shape)

@@ -112,6 +112,11 @@ class Contraction:
         fixed = tuple(load for load in self.accesses.loads if not load.mentions(self.row))
         return replace(self, column=self.row, row=self.column, moving=moving, fixed=fixed)
 
+    def with_row(self, row: Var) -> Contraction:
+        """The same product with another one of the outer iterators as its rows."""
+        outer = (self.row if var is row else var for var in self.outer)
+        return replace(self, row=row, outer=tuple(outer))
+
     def mergeable(self) -> tuple[Var, ...]:
         """The columns with those of the outer iterators that continue them in the result.
 
