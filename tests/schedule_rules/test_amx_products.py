@@ -172,6 +172,22 @@ def test_some_rows_are(rows, dtype):
     assert counts["tdpbssd" if dtype == "int8" else "tdpbf16ps"] > 0
 
 
+@pytest.mark.parametrize("dtype", ["int8", "bfloat16"])
+@pytest.mark.parametrize("shape", [(8, 1), (5, 1), (40, 1), (3, 1, 6)])
+def test_rows_of_a_batch_with_one_row_each_are_multiplied_together(shape, dtype):
+    """As when several sequences are continued by a word."""
+    rng = np.random.default_rng(0)
+    x, y = numbers(rng, (*shape, 100), dtype), numbers(rng, (100, 96), dtype)
+    A, B = te.placeholder((*shape, 100), dtype, "A"), te.placeholder((100, 96), dtype, "B")
+    r = te.reduce_axis((0, 100), "r")
+    result = te.compute(
+        (*shape, 96), lambda *at: te.sum(converted(A[(*at[:-1], r)], B[r, at[-1]]), axis=r), "C"
+    )
+    got, counts = run(te.create_prim_func([A, B, result]), [x, y], (*shape, 96))
+    assert_accurate(got.reshape(-1, 96), x.reshape(-1, 100), y)
+    assert counts["tdpbssd" if dtype == "int8" else "tdpbf16ps"] > 0
+
+
 def test_rows_with_contiguous_steps_are_not_far():
     """A matrix that is read once, line by line, is no reason for smaller instructions."""
     assert is_in_tiles(product(4096, 32, 4096, "bfloat16", "bfloat16"))

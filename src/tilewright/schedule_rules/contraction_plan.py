@@ -10,7 +10,7 @@ from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Var
 from tilewright.schedule_rules.accesses import StridedAccess
 from tilewright.schedule_rules.cache_sets import keeps_columns
-from tilewright.schedule_rules.dot_products import DotProduct
+from tilewright.schedule_rules.dot_products import DotProduct, only_axis
 from tilewright.schedule_rules.far_memory import MUCH, has_large_cache
 from tilewright.schedule_rules.operands import MANY_ROWS, Contraction
 from tilewright.schedule_rules.tiles import (
@@ -150,8 +150,16 @@ class Plan:
     @property
     def stages_results(self) -> bool:
         """Whether the results of a tile are collected in memory of its own."""
+        if self.in_tiles and self.are_apart(self.found.accesses.stores[0]):
+            return True
         several = self.packed and len(self.columns) > 1
         return self.transposed or several or (self.multiplies_matrices and not self.in_tiles)
+
+    def are_apart(self, access: StridedAccess) -> bool:
+        """Whether another dimension lies between the rows of an operand or result and its last
+        dimension."""
+        axis = only_axis(access, self.found.row)
+        return axis is not None and axis < len(access.indices) - 2
 
     @property
     def fills_lanes(self) -> bool:

@@ -11,6 +11,7 @@ from typing import Any, Final
 from tilewright.ir.expr import Var
 from tilewright.schedule_rules.accesses import StridedAccess, accesses_of
 from tilewright.schedule_rules.contraction_plan import Plan
+from tilewright.schedule_rules.decisions import without
 from tilewright.schedule_rules.dot_products import grouped_axis, only_axis
 from tilewright.schedule_rules.elementwise import vectorize_elements
 from tilewright.schedule_rules.nest import (
@@ -172,13 +173,15 @@ def shift(
 
 
 def _group_rows(sch: Schedule, block: BlockRV, plan: Plan) -> None:
-    """Copy the operand with rows, unless the steps of a group are side by side in it."""
+    """Copy the operand with rows, unless the steps of a group are side by side in it, and next to
+    the rows of a tile."""
     dot, (operand,) = plan.dot, plan.found.fixed
     assert dot is not None
     load = current_access(sch, block, plan.found, operand)
     is_stored = str(load.buffer.dtype) == dot.dtypes[0]
     is_as_it_is = load.buffer is operand.buffer or fills_rows_in_registers(plan)
-    if is_stored and is_as_it_is and load.stride(dot.step) == 1:
+    are_apart = plan.in_tiles and plan.are_apart(operand)
+    if is_stored and is_as_it_is and load.stride(dot.step) == 1 and not are_apart:
         return
     copy = sch.cache_read(block, load.buffer.name, "global", [block])
     inline_padding(sch, copy, operand)
@@ -188,6 +191,10 @@ def _group_rows(sch: Schedule, block: BlockRV, plan: Plan) -> None:
     assert axis is not None
     rank = len(operand.indices)
     if axis == rank - 1:
+        if are_apart:  # as in a batch of which each has one row
+            row_axis, _ = _distant_rows(plan)
+            order = [*without(range(rank - 1), row_axis), row_axis, axis]
+            sch.transform_layout(copy, ("write", 0), lambda *at: tuple(at[n] for n in order))
         around = len(sch.get_loops(copy)) - rank
         apply_rule(vectorize_elements, sch, copy, plan.machine, around)
     else:
