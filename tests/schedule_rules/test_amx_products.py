@@ -70,6 +70,17 @@ def assert_accurate(got, a, b):
         assert (np.abs(got - want) <= (a.shape[1] + 1) * 2**-24 * terms).all()
 
 
+def convolved(x, w, stride=1):
+    """Filters over images that half a filter of zeros surrounds."""
+    width = w.shape[-1]
+    around = (width // 2,) * 2
+    padded = np.pad(x.astype("float64"), ((0, 0), (0, 0), around, around))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (width, width), (2, 3))
+    windows = windows[:, :, ::stride, ::stride]
+    found = np.einsum("ncyxij,fcij->nfyx", windows, w.astype("float64"))
+    return found.astype("int32") if sums(str(x.dtype)) == "int32" else found
+
+
 @settings(max_examples=30, deadline=None)
 @given(
     operands=st.sampled_from(OPERANDS),
@@ -323,13 +334,7 @@ def test_convolutions(case, dtype):
     rng = np.random.default_rng(0)
     x = numbers(rng, (n, channels, size, size), dtype)
     w = numbers(rng, (filters, channels, width, width), b)
-    pad = width // 2
-    padded = np.pad(x.astype("float64"), ((0, 0), (0, 0), (pad, pad), (pad, pad)))
-    windows = np.lib.stride_tricks.sliding_window_view(padded, (width, width), (2, 3))
-    windows = windows[:, :, ::stride, ::stride]
-    want = np.einsum("ncyxij,fcij->nfyx", windows, w.astype("float64"))
-    if sums(dtype) == "int32":
-        want = want.astype("int32")
+    want = convolved(x, w, stride)
     got, counts = run(convolution(*case, dtype, b), [x, w], want.shape)
     assert_close(got, want)
     assert sum(counts.get(name, 0) for name in INSTRUCTIONS) > 0
@@ -341,9 +346,7 @@ def test_rows_of_a_tile_go_down_an_image_of_odd_width():
     A, W = te.placeholder((2, 16, 12, 17), "int8", "A"), te.placeholder((40, 16, 3, 3), "int8", "W")
     func = te.create_prim_func([A, W, topi.nn.conv2d_nchw(A, W, 1, 1, 1, "int32")])
     x, w = numbers(rng, (2, 16, 12, 17), "int8"), numbers(rng, (40, 16, 3, 3), "int8")
-    padded = np.pad(x.astype("float64"), ((0, 0), (0, 0), (1, 1), (1, 1)))
-    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))
-    want = np.einsum("ncyxij,fcij->nfyx", windows, w.astype("float64")).astype("int32")
+    want = convolved(x, w)
     got, counts = run(func, [x, w], want.shape)
     np.testing.assert_array_equal(got, want)
     assert counts["tdpbssd"] > 0
