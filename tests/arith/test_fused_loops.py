@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from tests.arith.expressions import evaluate
 
 from tilewright.arith import Analyzer
+from tilewright.arith.simplify.division import terms_modulo
 from tilewright.ir.convert import const
 from tilewright.ir.dtype import INT32
-from tilewright.ir.expr import Var
+from tilewright.ir.expr import FloorDiv, FloorMod, Var
 from tilewright.tir.buffer import Range
 from tilewright.tir.schedule.proofs.images import Image, box_of
 
@@ -93,3 +94,22 @@ def test_rows_and_columns_are_one_number_again(width, outer, threads, lanes):
     assert lane is analyzer.simplify(total % lanes)
     for place in itertools.product(range(outer), range(threads), range(lanes)):
         assert evaluate(lane, dict(zip((O, T, L), place, strict=True))) == place[2]
+
+
+def test_a_quotient_is_put_together_with_one_remainder_only():
+    """Two remainders of numbers that differ by a multiple of the divisor stand beside it."""
+    analyzer = Analyzer()
+    for var, extent in ((O, 7), (T, 4), (L, 16)):
+        analyzer.bind_range(var, const(0), const(extent))
+    simplifier = analyzer._simplifier
+    number, other = (simplifier(O * n + T * 16 + L) for n in (64, 8))
+    width = simplifier.constant(56, INT32)
+    parts = [(FloorMod, number), (FloorMod, other), (FloorDiv, number)]
+    kinds = [simplifier.make(kind, value, width) for kind, value in parts]
+    terms = dict(zip(kinds, (1, 1, 8), strict=True))
+    found, constant, _ = terms_modulo(simplifier, terms, 0, 16)
+    for place in itertools.product(range(7), range(4), range(16)):
+        values = dict(zip((O, T, L), place, strict=True))
+        want = sum(factor * evaluate(term, values) for term, factor in terms.items())
+        got = sum(factor * evaluate(term, values) for term, factor in found.items())
+        assert (got + constant - want) % 16 == 0

@@ -221,7 +221,8 @@ def terms_modulo(
     for term, factor in terms.items():
         if term in taken:
             continue
-        quotient = _quotient_beside(s, term, factor, terms, divisor)
+        left = {t: f for t, f in terms.items() if t not in taken} if taken else terms
+        quotient = _quotient_beside(s, term, factor, left, divisor)
         if quotient is not None:
             if quotient in rest:
                 rest[quotient] -= terms[quotient]
