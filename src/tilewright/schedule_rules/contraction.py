@@ -229,9 +229,9 @@ def _dot_product_plans(
     """
     plans = []
     for form, transposed in _forms(found):
+        if not form.fixed or form.has_windows():
+            continue
         for dot in find_dot_products(form, machine):
-            if not form.fixed or form.has_windows():
-                continue
             if transposed and form.row is not found.column and not dot.kind.in_tiles:
                 continue
             free = form.moving[0].buffer.data in constants
@@ -263,9 +263,8 @@ def _forms(found: Contraction) -> Iterator[tuple[Contraction, bool]]:
     yield found, False
     yield transposed, True
     if any(map(transposed.is_windowed, transposed.fixed)):
-        for var in transposed.outer:
-            is_row = not any(load.mentions(var) for load in transposed.moving)
-            if is_row and found.accesses.extents[var] is not None:
+        for var in transposed.other_rows():
+            if found.accesses.extents[var] is not None:
                 yield transposed.with_row(var), True
 
 

@@ -69,7 +69,7 @@ def cycles(plan: Plan, constants: frozenset[Var]) -> float:
         panels = accesses.count(var for var in around if found.moving[0].mentions(var))
         total += _packing(plan) * panels * plan.depth * plan.width_of_all
     if plan.dot is not None and not plan.in_tiles:
-        total += _grouping(plan, constants)
+        total += _grouping(plan, PACKING / plan.dot.size, constants)
     if plan.stages_results:
         total += STAGING * math.prod(map(found.count, accesses.spatial))
     if plan.dot is not None and plan.dot.kind.shifts:
@@ -95,14 +95,18 @@ def _packing(plan: Plan) -> float:
     return SQUARES * size * itemsize if plan.has_groups() and side else PACKING
 
 
-def _grouping(plan: Plan, constants: frozenset[Var]) -> float:
+def _grouping(plan: Plan, per_element: float, constants: frozenset[Var]) -> float:
     """Cycles in which the operand with rows is copied, if the steps of a group are not side by side
-    in it."""
+    in it.
+
+    Args:
+        per_element: those in which an element is copied.
+    """
     assert plan.dot is not None
     (operand,) = plan.found.fixed
     if operand.stride(plan.dot.step) == 1 or operand.buffer.data in constants:
         return 0.0
-    return PACKING / plan.dot.size * operand.elements(1)
+    return per_element * operand.elements(1)
 
 
 def _cycles_in_tiles(plan: Plan, steps: int, products: int, constants: frozenset[Var]) -> float:
@@ -111,10 +115,7 @@ def _cycles_in_tiles(plan: Plan, steps: int, products: int, constants: frozenset
     assert plan.dot is not None
     blocks = plan.rows * -(-plan.width_of_all // plan.lanes)
     total = blocks * (steps * _block_cycles(plan, plan.dot.kind) + BLOCK * products)
-    (operand,) = plan.found.fixed
-    if operand.stride(plan.dot.step) != 1 and operand.buffer.data not in constants:
-        total += GROUPING * operand.elements(1)
-    return total
+    return total + _grouping(plan, GROUPING, constants)
 
 
 def _block_cycles(plan: Plan, kind: Kind) -> float:

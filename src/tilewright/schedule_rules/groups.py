@@ -185,7 +185,7 @@ def groups_of(stages: Sequence[Stage], machine: Machine) -> list[Group]:
         if anchor in grouped:
             continue
         group = Group([anchor])
-        shared = _most_shared(anchor, anchor)
+        shared = _most_shared(anchor, anchor) if position else 0  # there is nothing to share with
         for stage in reversed(stages[:position]):
             if stage in grouped or shared == 0:
                 continue

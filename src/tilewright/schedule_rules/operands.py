@@ -112,6 +112,10 @@ class Contraction:
         fixed = tuple(load for load in self.accesses.loads if not load.mentions(self.row))
         return replace(self, column=self.row, row=self.column, moving=moving, fixed=fixed)
 
+    def other_rows(self) -> list[Var]:
+        """The outer iterators that may count as its rows, too."""
+        return _independent(self.outer, self.moving, self.column)
+
     def with_row(self, row: Var) -> Contraction:
         """The same product with another one of the outer iterators as its rows."""
         outer = (self.row if var is row else var for var in self.outer)

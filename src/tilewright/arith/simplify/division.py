@@ -217,16 +217,15 @@ def terms_modulo(
     """
     rest: Terms = {}
     changed = False
-    taken: set[Expr] = set()
+    left = dict(terms)  # without quotients that were put together with a remainder
     for term, factor in terms.items():
-        if term in taken:
+        if term not in left:
             continue
-        left = {t: f for t, f in terms.items() if t not in taken} if taken else terms
         quotient = _quotient_beside(s, term, factor, left, divisor)
         if quotient is not None:
             if quotient in rest:
                 rest[quotient] -= terms[quotient]
-            taken.add(quotient)
+            del left[quotient]
             constant += collect(quotient.a, factor, rest)
             changed = True
             continue

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from math import prod
 from typing import Final
 
-from tilewright.ir.expr import Expr, Var, const_int_value
-from tilewright.ir.rewrite import walk
+from tilewright.ir.expr import Expr, const_int_value
 from tilewright.tir.stmt import For
+from tilewright.tir.substitute import variables_of
 
 MOST_PARTS: Final = 2
 """How many times the size of the first cache an operand may have that is to stay there. Half of it
@@ -38,21 +38,18 @@ def streamed_operand(
     Returns:
         0 or 1; None if both find their place, or none does.
     """
-    variables = [frozenset(node for node in walk(i) if isinstance(node, Var)) for i in indices]
+    variables = [set(variables_of(index)) for index in indices]
     repeated = [loop for loop in around if const_int_value(loop.extent) != 1]
     if not repeated:
         return None
     changes = [repeated[-1].loop_var in names for names in variables]
-    extents = [const_int_value(loop.extent) for loop in within]
-    if changes[0] == changes[1] or None in extents:
+    extents = {loop.loop_var: const_int_value(loop.extent) for loop in within}
+    if changes[0] == changes[1] or None in extents.values():
         return None
     totals = [
-        size * prod(
-            extent for loop, extent in zip(within, extents, strict=True)
-            if loop.loop_var in names and extent is not None
-        )
+        size * prod(n for var, n in extents.items() if var in names and n is not None)
         for size, names in zip(sizes, variables, strict=True)
-    ]  # fmt: skip
+    ]
     streamed = changes.index(True)
     is_crowded = sum(totals) > first_cache
     return streamed if is_crowded and totals[1 - streamed] <= MOST_PARTS * first_cache else None
