@@ -340,6 +340,43 @@ def test_convolutions(case, dtype):
     assert sum(counts.get(name, 0) for name in INSTRUCTIONS) > 0
 
 
+def grouped_convolution(n, channels, height, width, filters, size, groups, dtype):
+    A = te.placeholder((n, channels, height, width), dtype, "A")
+    W = te.placeholder((filters, channels // groups, size, size), dtype, "W")
+    sum_dtype = sums(dtype)
+    C = topi.nn.group_conv2d_nchw(A, W, 1, size // 2, 1, groups, sum_dtype)
+    return te.create_prim_func([A, W, C])
+
+
+@pytest.mark.parametrize(
+    ("case", "dtype"),
+    [((1, 32, 8, 16, 64, 3, 2), "bfloat16"), ((2, 32, 8, 16, 64, 3, 2), "int8"),
+     ((1, 48, 14, 15, 50, 3, 2), "bfloat16"), ((1, 256, 6, 32, 128, 1, 2), "int8"),
+     ((1, 32, 8, 17, 100, 3, 4), "bfloat16")],
+)  # fmt: skip
+def test_convolutions_in_groups(case, dtype):
+    """Groups are no windows, and filters of a group are filled up to tiles when they are packed."""
+    n, channels, height, width, filters, size, groups = case
+    rng = np.random.default_rng(0)
+    x = numbers(rng, (n, channels, height, width), dtype)
+    w = numbers(rng, (filters, channels // groups, size, size), dtype)
+    parts = zip(np.split(x, groups, 1), np.split(w, groups), strict=True)
+    want = np.concatenate([convolved(a, b) for a, b in parts], 1)
+    got, counts = run(grouped_convolution(*case, dtype), [x, w], want.shape)
+    assert_close(got, want)
+    assert sum(counts.get(name, 0) for name in INSTRUCTIONS) > 0
+
+
+@pytest.mark.parametrize(("filters", "expected"), [(8, True), (7, False)])
+def test_half_a_tile_of_filters_is_enough(filters, expected):
+    rng = np.random.default_rng(0)
+    x, w = numbers(rng, (1, 64, 16, 16), "bfloat16"), numbers(rng, (filters, 64, 3, 3), "bfloat16")
+    func = convolution(1, 64, 16, filters, 3, 1, "bfloat16", "bfloat16")
+    got, counts = run(func, [x, w], (1, filters, 16, 16))
+    assert_close(got, convolved(x, w))
+    assert (counts.get("tdpbf16ps", 0) > 0) == expected
+
+
 def test_rows_of_a_tile_go_down_an_image_of_odd_width():
     """Seventeen windows are no multiple of a tile, and nothing can be put behind the last one."""
     rng = np.random.default_rng(0)

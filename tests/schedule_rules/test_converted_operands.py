@@ -143,8 +143,8 @@ def test_constants_stay_short_in_memory(rows, in_float32):
 
 def test_columns_converted_as_they_are_are_asked_for_ahead():
     """Under the name that they have in the type of the sums."""
-    A = te.placeholder((1, 256, 28, 28), "float16", "A")
-    W = te.placeholder((128, 256, 1, 1), "float16", "W")
+    A = te.placeholder((1, 4, 31, 1024), "float16", "A")
+    W = te.placeholder((6, 4, 24, 1), "float16", "W")
     func = te.create_prim_func([A, W, topi.nn.conv2d(A, W, 1, 0, 1, out_dtype="float32")])
     target = "llvm -mcpu=znver3 -num-cores=1 -cache-sizes=32768,524288,33554432"
     sch = tvm.default_schedule(func, target)

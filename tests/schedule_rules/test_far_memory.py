@@ -138,7 +138,8 @@ def test_rows_that_no_cache_holds_are_read_for_several_panels_at_once():
     [
         (32, 2048, HALF_LINES, False),
         (64, 2048, HALF_LINES, True),
-        (64, 1024, HALF_LINES, False),  # a large part of it is near
+        (48, 1024, HALF_LINES, True),
+        (64, 1024, HALF_LINES, True),
         (64, 2048, FAR, False),
     ],
 )

@@ -857,3 +857,54 @@ def test_lanes_are_put_together_once_for_all_pieces_of_a_row(columns):
     C = te.compute((3,), lambda j: te.max(A[i, j, k], [i, k]), "C")
     sch = scheduled(te.create_prim_func([A, C]), LARGE)
     assert loops_of(sch, "C")[-1][0] == "vectorized"
+
+
+def grouped_convolution(channels, size, filters, kernel, groups, stride=1):
+    X = te.placeholder((1, channels, size, size), name="X")
+    W = te.placeholder((filters, channels // groups, kernel, kernel), name="W")
+    Y = topi.nn.group_conv2d_nchw(X, W, stride, kernel // 2, 1, groups)
+    return te.create_prim_func([X, W, Y])
+
+
+@pytest.mark.parametrize(("filters", "packed"), [(32, "W_global"), (36, "W_reindex_pad_global")])
+def test_vectors_of_filters_in_groups(filters, packed):
+    """Those of a group are filled up when they are packed: their index is a sum of iterators."""
+    sch = scheduled(grouped_convolution(4, 11, filters, 3, 2, 2), LARGE)
+    assert packed in names_of(sch)
+
+
+def pixels(channels, size, filters):
+    """Filters of one element, of which the pixels are the columns of a product."""
+    X = te.placeholder((1, channels, size, size), name="X")
+    W = te.placeholder((filters, channels, 1, 1), name="W")
+    return te.create_prim_func([X, W, topi.nn.conv2d(X, W, 1, 0, 1)])
+
+
+@pytest.mark.parametrize("machine", [SMALL, TWO_CORES])
+@pytest.mark.parametrize("size", [9, 10])
+def test_pixels_are_packed_block_by_block_like_columns_of_a_matrix(size, machine):
+    """Whatever the length of their rows."""
+    sch = scheduled(pixels(12, size, 20), machine)
+    assert names_of(sch) == ["X_global", "conv2d"]
+    copied, *_ = sch.get_loops("X_global")
+    assert sch.get(copied) is sch.get(sch.get_loops("conv2d")[0])
+    extents = [extent for _, extent in loops_of(sch, "X_global")]
+    assert extents[-1] == 4
+    assert size not in extents  # but blocks of pixels, as if there were no rows
+
+
+def test_every_other_pixel_is_read_as_it_is_for_a_few_filters():
+    """Copying takes longer than it saves."""
+    assert "X_global" not in names_of(scheduled(strided_conv2d(16, 17, 3, False), LARGE))
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "steps", "in_turn"),
+    [(40, 24, 3, True), (40, 24, 40, False), (6, 24, 3, False)],
+)
+def test_whole_rows_of_large_results_are_written_in_turn(rows, columns, steps, in_turn):
+    """Where sums have so few steps that writing counts, and all columns stay near meanwhile."""
+    machine = LARGE._replace(own_cache=4000)
+    sch = scheduled(matmul(rows, columns, steps), machine)
+    outer, *_ = (sch.get(loop).loop_var.name for loop in sch.get_loops("C"))
+    assert outer.startswith("i") == in_turn

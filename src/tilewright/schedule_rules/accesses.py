@@ -277,6 +277,16 @@ def access_to(buffer: Buffer, indices: tuple[Expr, ...], variables: list[Var]) -
     return StridedAccess(buffer, indices, strides)
 
 
+def reach(index: Expr, counts: Mapping[Var, int]) -> int | None:
+    """How many values lie between the ends of an index while some iterators take `counts` values,
+    both ends included; None if that is not a constant."""
+    form = affine(index)
+    steps = {var: stride_along(form, var) for var in counts}
+    if None in steps.values():
+        return None
+    return 1 + sum(abs(step or 0) * (counts[var] - 1) for var, step in steps.items())
+
+
 def _buffer_strides(buffer: Buffer) -> list[int | None]:
     """Elements from one index of each dimension to the next."""
     if buffer.strides:

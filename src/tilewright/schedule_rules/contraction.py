@@ -15,7 +15,6 @@ from tilewright.schedule_rules.contraction_plan import (
     ENOUGH_FILLED,
     ENOUGH_REUSE,
     LEAST_REUSE,
-    MUCH_REUSE,
     Plan,
 )
 from tilewright.schedule_rules.contraction_steps import tile_contraction
@@ -23,6 +22,7 @@ from tilewright.schedule_rules.dot_products import (
     BFLOATS,
     find_dot_products,
     grouped_axis,
+    is_last_axis,
     only_axis,
 )
 from tilewright.schedule_rules.elementwise import vectorize_elements
@@ -31,6 +31,7 @@ from tilewright.schedule_rules.near_panels import (
     keeps_blocks,
     may_prefer_blocks,
     prefers_near_panels,
+    stays_as_it_is,
 )
 from tilewright.schedule_rules.nest import Nest
 from tilewright.schedule_rules.operands import (
@@ -62,6 +63,9 @@ vectors are limited by loads, for which estimates are high where a machine has t
 
 READY: Final = 0.9
 """How much less time another way must take than one whose panels are constants."""
+
+EVERY_OTHER: Final = 2.0
+"""How much longer columns that are every other element take than the estimate says."""
 
 
 def tile_products(
@@ -188,7 +192,7 @@ def plans(
         outer: how many of the loops around the block are fixed already.
         constants: the memory of operands that are packed only once, when the program is compiled.
     """
-    plain = Plan(found, (found.column,), machine, outer, packed=False)
+    plain = _plain(found, machine, outer)
     dots = _dot_product_plans(found, machine, outer, constants)
     forms = _with_dot_products(dots, _plans_along_columns(plain, constants), constants)
     transposed = transposed_plan(found, machine, outer)
@@ -206,6 +210,14 @@ def plans(
     if least * time < cycles(transposed, constants):
         return [*forms, transposed, *others]
     return [transposed, *forms, *others]
+
+
+def _plain(found: Contraction, machine: Machine, outer: int) -> Plan:
+    """The way with the columns of a matrix as they are, which may be the pixels of an image."""
+    merged = Plan(found, found.mergeable(), machine, outer, packed=False)
+    if merged.has_one_stretch:
+        return merged
+    return Plan(found, (found.column,), machine, outer, packed=False)
 
 
 def _with_dot_products(
@@ -244,9 +256,9 @@ def _dot_product_plans(
             if plan.multiplies_matrices and transposed and not plan.in_tiles:
                 continue
             is_worth_packing = free or plan.uses >= plan.enough_uses
-            is_grouped = form.fixed[0].stride(dot.step) == 1
+            is_grouped = is_last_axis(form.fixed[0], dot.step)
             may_be_few = transposed and (is_grouped or not plan.in_tiles)
-            whole = COLUMNS if plan.in_tiles else plan.lanes
+            whole = COLUMNS // (1 + transposed) if plan.in_tiles else plan.lanes
             least = plan.lanes // (dot.size + 1) if may_be_few else whole
             if plan.may_pack(free) and is_worth_packing and plan.width_of_all >= least:
                 plans.append(plan)
@@ -311,11 +323,12 @@ def _plans_along_columns(plain: Plan, constants: frozenset[Var]) -> list[Plan]:
     """Ways whose vectors run along what is contiguous in the result.
 
     Args:
-        plain: the one with a single column, of which nothing is packed.
+        plain: the one of which nothing is packed, with a single column, or with several that are
+            like one.
     """
     found, machine, outer, single = plain.found, plain.machine, plain.outer, plain.columns
     merged, forms = found.mergeable(), []
-    if len(merged) > 1 and found.fills_vectors(merged, plain.lanes):
+    if len(merged) > len(single) and found.fills_vectors(merged, plain.lanes):
         forms.append(Plan(found, merged, machine, outer, packed=False))
     free = found.moving[0].buffer.data in constants
     if not found.is_contiguous(single) and not (free or plain.reuse >= LEAST_REUSE):
@@ -323,21 +336,22 @@ def _plans_along_columns(plain: Plan, constants: frozenset[Var]) -> list[Plan]:
     if plain.may_pack(free):
         least = MOST_FEW_ROWS + 1 if plain.is_in_memory() else ENOUGH_REUSE
         is_worth_packing = free or plain.reuse >= least
-        if len(merged) > 1 and is_worth_packing and plain.leaves_lanes_empty():
+        if len(merged) > len(single) and is_worth_packing and plain.leaves_lanes_empty():
             forms.append(Plan(found, merged, machine, outer, packed=True))
-        is_kept = plain.reuse < MUCH_REUSE and not plain.is_wide() and plain.keeps_columns()
-        is_kept = is_kept and not plain.is_in_memory()
         is_large = plain.exceeds_cache() or plain.is_used_often()
-        gains = free or (is_large and not is_kept) or plain.converts_columns()
+        gains = free or (is_large and not stays_as_it_is(plain)) or plain.converts_columns()
         if not found.is_contiguous(single) or (
             is_worth_packing and gains and not plain.is_narrow()
         ):
             near = not free and prefers_near_panels(plain)
             forms.append(Plan(found, single, machine, outer, packed=True, near_panels=near))
-    if not free and len(merged) == 1 and may_prefer_blocks(plain):
+    if not free and len(merged) == len(single) and may_prefer_blocks(plain):
         blocks = Plan(found, single, machine, outer, packed=False, near_panels=True)
         if keeps_blocks(blocks):
             return [blocks, *forms, plain]
+    if forms and found.has_near_columns() and not found.is_contiguous(single):
+        is_faster = EVERY_OTHER * cycles(plain, constants) < cycles(forms[0], constants)
+        return [plain, *forms] if is_faster else [*forms, plain]
     return [*forms, plain]
 
 
@@ -346,9 +360,9 @@ def _other_plans(plain: Plan, forms: Sequence[Plan]) -> list[Plan]:
     found, machine, outer, single = plain.found, plain.machine, plain.outer, plain.columns
     merged, others = found.mergeable(), []
     if plain.may_pack():
-        known = {(len(plan.columns) > 1, plan.packed) for plan in forms}
+        known = {(len(plan.columns) > len(single), plan.packed) for plan in forms}
         size = plain.columns_bytes
-        if len(merged) > 1 and (True, True) not in known and size <= machine.own_cache:
+        if len(merged) > len(single) and (True, True) not in known and size <= machine.own_cache:
             others.append(Plan(found, merged, machine, outer, packed=True))
         if (False, True) not in known and size > machine.own_cache // 4:
             others.append(Plan(found, single, machine, outer, packed=True))
@@ -356,7 +370,7 @@ def _other_plans(plain: Plan, forms: Sequence[Plan]) -> list[Plan]:
         others += [
             Plan(found, single, machine, outer, packed=plan.packed, packs_rows=True)
             for plan in (*forms, *others)
-            if len(plan.columns) == 1
+            if len(plan.columns) == len(single)
         ]
     return others
 

@@ -8,7 +8,13 @@ from typing import Final
 from tilewright.ir.expr import Var
 from tilewright.schedule_rules.accesses import StridedAccess
 from tilewright.schedule_rules.contraction_plan import FAR_BYTES, IN_MEMORY, Plan
-from tilewright.schedule_rules.dot_products import UNITS, Kind, block_step_cycles, far_rows
+from tilewright.schedule_rules.dot_products import (
+    UNITS,
+    Kind,
+    block_step_cycles,
+    far_rows,
+    is_last_axis,
+)
 from tilewright.schedule_rules.tiles import STREAM, arrival, square_side, tile_cost
 from tilewright.tir.tile_registers import Block
 
@@ -39,6 +45,9 @@ BLOCK: Final = 128.0
 
 GROUPING: Final = 0.5
 """Cycles in which an element of an operand with rows is copied, so that groups are side by side."""
+
+COPYING: Final = 0.1
+"""The same where they are side by side, but not along the last dimension."""
 
 STAGING: Final = 1.0
 """Cycles in which a result is copied that was collected elsewhere."""
@@ -104,9 +113,10 @@ def _grouping(plan: Plan, per_element: float, constants: frozenset[Var]) -> floa
     """
     assert plan.dot is not None
     (operand,) = plan.found.fixed
-    if operand.stride(plan.dot.step) == 1 or operand.buffer.data in constants:
+    if is_last_axis(operand, plan.dot.step) or operand.buffer.data in constants:
         return 0.0
-    return per_element * operand.elements(1)
+    is_contiguous = operand.stride(plan.dot.step) == 1  # as filters of one element are
+    return (COPYING if is_contiguous else per_element) * operand.elements(1)
 
 
 def _cycles_in_tiles(plan: Plan, steps: int, products: int, constants: frozenset[Var]) -> float:

@@ -24,7 +24,7 @@ from tilewright.schedule_rules.nest import (
     parallelize,
 )
 from tilewright.schedule_rules.operands import constant_memory
-from tilewright.schedule_rules.tiled_contraction import TiledContraction, positions_of
+from tilewright.schedule_rules.tiled_contraction import TiledContraction, flattened, positions_of
 from tilewright.schedule_rules.tiles import copy_groups, copy_squares
 from tilewright.tir.buffer import Buffer
 from tilewright.tir.index_map import IndexMap
@@ -96,6 +96,8 @@ class Operands(TiledContraction):
                 sch.unsafe_set_dtype(copy, 0, dot.dtypes[1])
         elif operand in plan.converted:
             self._convert_panels(copy, place)
+        if len(plan.columns) > 1 and plan.has_one_stretch:
+            self._merge_columns(copy, used)
         if place is not None:
             sch.compute_at(copy, place)
         around = loops_around(sch, copy, place)
@@ -114,6 +116,7 @@ class Operands(TiledContraction):
         """
         plan, sch, dot = self.plan, self.sch, self.plan.dot
         columns = [used.index(n) for n in positions_of(plan.columns, self.iterators)]
+        merged = len(used) - len(columns)
         if dot is not None:
             (grouped,) = positions_of([dot.step], self.iterators)
             step = used.index(grouped)
@@ -121,11 +124,32 @@ class Operands(TiledContraction):
             is_constant = operand.buffer.data in constant_memory(sch)
             ahead = ROWS_AHEAD if plan.in_tiles and not is_constant else 0
             copy_groups(sch, copy, columns[-1], step, around, self.tile, dot.neighbors, ahead)
+        elif len(columns) > 1 and plan.has_one_stretch:
+            strip = choose(sch, STRIPS, STRIP) if self.copies_strips() else None
+            self.vectorize(copy, around, strip, along=merged)
         elif len(columns) > 1 and None not in map(plan.found.accesses.extents.get, plan.columns):
             self._copy_merged(copy, columns, around)
         elif not copy_squares(sch, copy, columns[-1], around, self.tile):
             strip = choose(sch, STRIPS, STRIP) if self.copies_strips() else None
             self.vectorize(copy, around, strip)
+
+    def _merge_columns(self, copy: BlockRV, used: Sequence[int]) -> None:
+        """Let a copy to panels have one iterator over merged columns, so that a loop over some of
+        them computes what a panel needs.
+
+        Args:
+            copy: the block that copies.
+            used: which of the iterators of the contraction are iterators of the copy.
+        """
+        accesses, columns = self.plan.found.accesses, self.plan.columns
+        merged = [used.index(n) for n in positions_of(columns, self.iterators)]
+        extents = [accesses.extent(var) for var in columns]
+
+        def layout(*values: Expr) -> tuple[Any, ...]:
+            others = (value for n, value in enumerate(values) if n not in merged)
+            return (*others, flattened(values, merged, extents))
+
+        self.sch.transform_block_layout(copy, layout)
 
     def _copy_merged(self, copy: BlockRV, columns: Sequence[int], around: int) -> None:
         """Copy merged columns in vectors of the panels, which perhaps cross rows of the operand.

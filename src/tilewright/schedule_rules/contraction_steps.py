@@ -62,7 +62,7 @@ class _Steps(TiledContraction):
         if plan.dot is not None:
             epilogue = prepare_operands(sch, self.block, plan, epilogue)
         elif plan.fills_lanes:
-            epilogue = pad(sch, self.block, plan.multiples(), epilogue)
+            epilogue = pad(sch, self.block, plan.multiples(), epilogue, f.moving)
         if plan.stages_results:
             epilogue = results.stage(epilogue)
         if plan.in_tiles:
@@ -104,8 +104,8 @@ class _Steps(TiledContraction):
             blocks.append(block_step)
         # A panel is used for all that it does not depend on, before the next one is packed.
         around = [*needed, block_column, *blocks, *then, block_row, *panel]
-        reads_rows_once = plan.reads_rows_once() and not blocks
-        if reads_rows_once:
+        takes_rows_in_turn = plan.takes_rows_in_turn() and not blocks
+        if takes_rows_in_turn:
             around = [*needed, *then, block_row, block_column, *panel]
         elif plan.reads_blocks:  # a panel stays near for all rows
             around = [*needed, block_column, *blocks, *panel, *then, block_row]
@@ -113,15 +113,15 @@ class _Steps(TiledContraction):
         for operand in left:
             convert_copy(sch, self.block, operand, self.dtype, plan.machine, block_row)
         is_single = plan.width_of_all <= counts[-1] * plan.width
-        first = needed if is_single or reads_rows_once else [*needed, block_column]
+        first = needed if is_single or takes_rows_in_turn else [*needed, block_column]
         # Where columns are merged, those of a panel are not a box of the operand.
-        place = first if len(plan.columns) == 1 or not plan.packed else needed
+        place = first if plan.has_one_stretch or not plan.packed else needed
         has_own = self._divides_evenly(place, block_column, [*panel, vector])
         if not plan.packed or not (has_own or blocks or place is not first):
             place = []
         panels: Buffer | None = None
         if plan.packed:
-            copied = [*place, *blocks] if len(plan.columns) == 1 else place
+            copied = [*place, *blocks] if plan.has_one_stretch else place
             shared = self._loops_of_operand()
             if shared is not None:  # once for all iterations of the others
                 panels = operands.pack(shared[-1] if shared else None, shared=not shared)

@@ -8,16 +8,17 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from tilewright.ir.expr import Var
+from tilewright.ir.expr import Var, is_const_int
 from tilewright.schedule_rules.accesses import StridedAccess, accesses_of
 from tilewright.schedule_rules.contraction_plan import Plan
 from tilewright.schedule_rules.decisions import without
-from tilewright.schedule_rules.dot_products import grouped_axis, only_axis
+from tilewright.schedule_rules.dot_products import grouped_axis, is_last_axis, only_axis
 from tilewright.schedule_rules.elementwise import vectorize_elements
 from tilewright.schedule_rules.nest import (
     DoesNotFitError,
     accepts,
     block_of,
+    extent_of,
     loops_inside,
     present,
     split_into,
@@ -27,6 +28,7 @@ from tilewright.schedule_rules.reduce_along_columns import reduce_along_columns
 from tilewright.schedule_rules.reduce_along_rows import reduce_along_rows
 from tilewright.schedule_rules.structures import apply_first_rule, apply_rule
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
+from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.analysis.affine import affine, stride_along
 from tilewright.tir.transform.machine import Machine
 
@@ -107,7 +109,7 @@ def _pad(
 ) -> Sequence[BlockRV]:
     if len(plan.columns) > 1 and not plan.is_whole():
         raise DoesNotFitError("merged columns cannot be padded")
-    return pad(sch, block, plan.multiples(), epilogue)
+    return pad(sch, block, plan.multiples(), epilogue, plan.found.moving)
 
 
 def pad(
@@ -115,11 +117,14 @@ def pad(
     block: BlockRV,
     multiples: Mapping[Var, int],
     epilogue: Sequence[BlockRV],
+    packed: Sequence[StridedAccess] = (),
 ) -> Sequence[BlockRV]:
     """Let the extents of iterators be multiples of numbers.
 
     Args:
         epilogue: element-wise blocks that read the result.
+        packed: operands that are packed afterwards. Their indices need not be iterators, as those
+            of filters in groups are not, since packing makes one copy of several.
 
     Returns:
         The blocks that read the result now, in order.
@@ -128,6 +133,11 @@ def pad(
     if accesses.are_multiples(multiples):
         return epilogue
     (store,) = accesses.stores
+    padded = {var for var, factor in multiples.items() if not accesses.is_multiple(var, factor)}
+    for load in packed:
+        sums = (index for index in load.indices if not isinstance(index, Var))
+        if any(var in padded for index in sums for var in variables_of(index)):
+            sch.reindex(block, load.buffer.name)
     sch.pad_einsum(block, [multiples.get(item.var, 1) for item in accesses.block.iter_vars])
     if accesses_of(block_of(sch, block)).stores[0].buffer is store.buffer:
         return epilogue
@@ -181,7 +191,7 @@ def _group_rows(sch: Schedule, block: BlockRV, plan: Plan) -> None:
     is_stored = str(load.buffer.dtype) == dot.dtypes[0]
     is_as_it_is = load.buffer is operand.buffer or fills_rows_in_registers(plan)
     are_apart = plan.in_tiles and plan.are_apart(operand)
-    if is_stored and is_as_it_is and load.stride(dot.step) == 1 and not are_apart:
+    if is_stored and is_as_it_is and is_last_axis(load, dot.step) and not are_apart:
         return
     copy = sch.cache_read(block, load.buffer.name, "global", [block])
     inline_padding(sch, copy, operand)
@@ -190,10 +200,13 @@ def _group_rows(sch: Schedule, block: BlockRV, plan: Plan) -> None:
     axis = grouped_axis(operand, dot.step)
     assert axis is not None
     rank = len(operand.indices)
-    if axis == rank - 1:
+    behind = operand.buffer.shape[axis + 1 :]
+    if not behind or not (plan.in_tiles or any(not is_const_int(n, 1) for n in behind)):
+        order = list(range(axis + 1))  # without the dimensions of filters of one element
         if are_apart:  # as in a batch of which each has one row
             row_axis, _ = _distant_rows(plan)
-            order = [*without(range(rank - 1), row_axis), row_axis, axis]
+            order = [*without(order[:-1], row_axis), row_axis, axis]
+        if order != list(range(rank)):
             sch.transform_layout(copy, ("write", 0), lambda *at: tuple(at[n] for n in order))
         around = len(sch.get_loops(copy)) - rank
         apply_rule(vectorize_elements, sch, copy, plan.machine, around)
@@ -207,7 +220,7 @@ def fills_rows_in_registers(plan: Plan) -> bool:
     (operand,) = plan.found.fixed
     assert plan.dot is not None
     is_stored = str(operand.buffer.dtype) == plan.dot.dtypes[0]
-    return is_stored and operand.stride(plan.dot.step) == 1 and not plan.multiplies_matrices
+    return is_stored and is_last_axis(operand, plan.dot.step) and not plan.multiplies_matrices
 
 
 def _distant_rows(plan: Plan) -> tuple[int | None, int]:
@@ -246,8 +259,10 @@ def _interleave(
     sch.transform_layout(copy, ("write", 0), layout)
     loops = sch.get_loops(copy)[-rank:]
     group, part = sch.split(loops[axis], [None, size])
-    *others, along = [loop for n, loop in enumerate(loops) if n != axis]
-    around = [*others[:axis], group, *others[axis:]]
+    others = [n for n in range(rank) if n != axis]
+    last = max((n for n in others if extent_of(sch, loops[n]) != 1), default=others[-1])
+    around = [group if n == axis else loops[n] for n in range(rank) if n != last]
+    along = loops[last]
     if size <= FEW_PARTS:
         pieces, lane = sch.split(along, [None, 16])
         sch.reorder(*around, pieces, part, lane)

@@ -347,6 +347,12 @@ def grouped_axis(access: StridedAccess, step: Var) -> int | None:
     return axis
 
 
+def is_last_axis(access: StridedAccess, step: Var) -> bool:
+    """Whether the steps of an iterator are side by side where an instruction reads them: along the
+    last dimension."""
+    return grouped_axis(access, step) == len(access.indices) - 1
+
+
 def only_axis(access: StridedAccess, step: Var) -> int | None:
     """The only dimension along which an iterator goes, by a constant distance."""
     strides = [stride_along(affine(index), step) for index in access.indices]

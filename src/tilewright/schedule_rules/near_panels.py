@@ -10,6 +10,7 @@ from typing import Final
 from tilewright.schedule_rules.contraction_plan import (
     ENOUGH_REUSE,
     FAR_BYTES,
+    MUCH_REUSE,
     SHORTEST_SUM,
     Plan,
 )
@@ -30,10 +31,13 @@ BLOCK_USES: Final = 128
 """The same where nothing is copied."""
 
 PART_OF_LINE_USES: Final = 48
-"""The same where vectors are parts of lines, and the matrix is far away."""
+"""The same where vectors are parts of lines, and panels are not long or the matrix is far away."""
 
 FAR_CACHES: Final = 4
 """Multiple of the cache of a core from which on most of a matrix is not in it."""
+
+SHORT_PANEL: Final = 2
+"""Multiple of the first cache up to which a panel is short."""
 
 SHORTEST_BLOCK: Final = 16
 """Minimum number of steps of a block of a sum of which the columns are not copied."""
@@ -46,20 +50,45 @@ def prefers_near_panels(plan: Plan) -> bool:
     """
     is_copied = plan.found.is_contiguous(plan.columns) and not plan.converts_columns()
     has_room = plan.machine.first_cache // 4 >= SHORTEST_SUM * LINE_BYTES
-    # The lines of narrow panels come one by one, which takes longer than their share of the cache.
-    part = 8 if plan.is_wide() else 16
-    is_long = plan.depth * LINE_BYTES >= plan.machine.own_cache // part
+    has_long_panels = is_long(plan)
     is_seldom = plan.uses < FEW_USES and not plan.keeps_columns()
-    is_some = plan.uses <= SOME_USES if is_long else plan.is_wide() and plan.uses < FEW_USES
+    is_some = plan.uses <= SOME_USES if has_long_panels else plan.is_wide() and plan.uses < FEW_USES
     is_far = is_some and plan.tile.rows < plan.reuse and _comes_from_far_away(plan)
     is_in_memory = plan.is_in_memory() and _sum_bytes_per_cycle(plan) <= FAR_BYTES
-    gains = is_in_memory or is_far or (is_long and is_seldom)
+    gains = is_in_memory or is_far or (has_long_panels and is_seldom)
     return is_copied and has_room and gains
+
+
+def is_long(plan: Plan) -> bool:
+    """Whether a panel of lines is so long that it takes much of the cache of a core."""
+    # The lines of narrow panels come one by one, which takes longer than their share of the cache.
+    part = 8 if plan.is_wide() else 16
+    return plan.depth * LINE_BYTES >= plan.machine.own_cache // part
 
 
 def may_prefer_blocks(plan: Plan) -> bool:
     """Whether panels may gain by staying in the first cache as they are, block by block."""
-    return _comes_from_far_away(plan) and 1 < plan.uses <= BLOCK_USES
+    are_some = 1 < plan.uses <= BLOCK_USES and not keeps_short_panels(plan)
+    return are_some and _comes_from_far_away(plan)
+
+
+def stays_as_it_is(plan: Plan) -> bool:
+    """Whether a cache of the core keeps the columns of a tile until so few rows have used them that
+    copying takes longer than it saves."""
+    if plan.is_in_memory():
+        return False
+    if plan.reuse < BLOCK_USES and keeps_short_panels(plan):
+        return True
+    most = PART_OF_LINE_USES if plan.reads_parts_of_lines() else MUCH_REUSE
+    return plan.reuse < most and not plan.is_wide() and plan.keeps_columns()
+
+
+def keeps_short_panels(plan: Plan) -> bool:
+    """Whether a large cache keeps panels as they are that are short, until some rows have used
+    them: sums stay in registers meanwhile, and nothing is copied."""
+    is_short = plan.panel_bytes <= SHORT_PANEL * plan.machine.first_cache
+    has_lines = has_large_cache(plan.machine) and not plan.reads_parts_of_lines()
+    return is_short and has_lines and plan.uses > MOST_FEW_ROWS and plan.keeps_columns()
 
 
 def keeps_blocks(plan: Plan) -> bool:
@@ -69,17 +98,18 @@ def keeps_blocks(plan: Plan) -> bool:
     steps = plan.block_depth or plan.depth
     if steps < SHORTEST_BLOCK:
         return False
-    if plan.keeps(steps, plan.machine.first_cache):
+    is_near = plan.keeps(steps, plan.machine.first_cache)
+    if plan.reads_parts_of_lines():
+        is_far = plan.columns_bytes >= FAR_CACHES * plan.machine.own_cache
+        gains_long = is_long(plan) and (is_near or not is_far)
+        return plan.uses < (BLOCK_USES if gains_long else PART_OF_LINE_USES)
+    if is_near:
         return True
     if not plan.keeps(steps, plan.machine.own_cache):
         return False
-    are_lines = plan.lanes * plan.itemsize >= LINE_BYTES
-    is_far = plan.columns_bytes >= FAR_CACHES * plan.machine.own_cache
-    if has_large_cache(plan.machine) and not are_lines and is_far:
-        return plan.uses < PART_OF_LINE_USES
-    if has_large_cache(plan.machine) and (plan.is_wide() or not are_lines):
+    if has_large_cache(plan.machine) and plan.is_wide():
         return plan.uses < BLOCK_USES
-    if plan.is_wide() and are_lines:
+    if plan.is_wide() and plan.lanes * plan.itemsize >= LINE_BYTES:
         return plan.uses < FEW_USES
     return MOST_FEW_ROWS < plan.uses < ENOUGH_REUSE
 

@@ -95,14 +95,24 @@ class Contraction:
         steps = [load.stride(self.row) for load in self.fixed]
         return all(step is not None and abs(step) <= NEAR for step in steps)
 
+    def has_near_columns(self) -> bool:
+        """Whether the columns of a vector are a few cache lines of the operands that have any."""
+        steps = [load.stride(self.column) for load in self.moving]
+        return all(step is not None and abs(step) <= NEAR for step in steps)
+
     def has_windows(self) -> bool:
         """Whether an operand with columns is read in windows."""
         return any(map(self.is_windowed, self.moving))
 
     def is_windowed(self, access: StridedAccess) -> bool:
         """Whether an operand is read at sums or multiples of iterators, as images are by filters of
-        more than one element, or with strides."""
-        iterators = [var for var in access.strides if self.accesses.extents[var] != 1]
+        more than one element, or with strides. Groups of channels, of which each has operands and
+        results of its own, are no windows."""
+        accesses = self.accesses
+        groups = {
+            var for var in accesses.spatial if all(load.mentions(var) for load in accesses.loads)
+        }
+        iterators = [v for v in access.strides if accesses.extents[v] != 1 and v not in groups]
         steps = [[stride_along(affine(i), var) for var in iterators] for i in access.indices]
         return any([step for step in along if step != 0] not in ([], [1]) for along in steps)
 

@@ -64,17 +64,20 @@ class TiledContraction:
         columns = positions_of(self.plan.columns, self.iterators)
         return flattened(values, columns, [accesses.extent(var) for var in self.plan.columns])
 
-    def vectorize(self, block: BlockRV, around: int, strip: Any = None) -> None:
+    def vectorize(
+        self, block: BlockRV, around: int, strip: Any = None, along: int | None = None
+    ) -> None:
         """Let a block run in vectors along the columns, inside of the loops `around` it.
 
         Args:
             strip: see `vectorize_tile`.
+            along: likewise.
         """
         if self.plan.in_tiles:
             vectors, lanes = self.vectors.vectors, self.vectors.lanes
         else:
             vectors, lanes = self.plan.tile.vectors, self.plan.lanes
-        vectorize_tile(self.sch, block, around, vectors, lanes, strip)
+        vectorize_tile(self.sch, block, around, vectors, lanes, strip, along)
 
     def copies_strips(self) -> bool:
         """Whether each row of a large operand is copied to all panels before the next rows.
@@ -84,7 +87,7 @@ class TiledContraction:
         plan, (operand,) = self.plan, self.plan.found.moving
         is_large = plan.columns_bytes > plan.machine.own_cache // 2
         is_constant = operand.buffer.data in constant_memory(self.sch)
-        is_contiguous = len(plan.columns) == 1 and plan.found.is_contiguous(plan.columns)
+        is_contiguous = plan.has_one_stretch and plan.found.is_contiguous(plan.columns)
         is_far = is_large and has_large_cache(plan.machine) and not is_constant
         return plan.dot is None and is_contiguous and is_far
 

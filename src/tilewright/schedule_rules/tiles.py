@@ -405,7 +405,13 @@ def copy_groups(
 
 
 def vectorize_tile(
-    sch: Schedule, block: BlockRV, outer: int, vectors: int, lanes: int, strip: Any = None
+    sch: Schedule,
+    block: BlockRV,
+    outer: int,
+    vectors: int,
+    lanes: int,
+    strip: Any = None,
+    along: int | None = None,
 ) -> None:
     """Run along what is contiguous where the block reads, in vectors.
 
@@ -416,12 +422,14 @@ def vectorize_tile(
         lanes: elements of a vector.
         strip: number of rows of which the first tile is taken, then the next one, and so on; None
             for all of them.
+        along: the position of the iterator over what is contiguous, if indices do not tell.
     """
     accesses = accesses_of(block_of(sch, block))
     loops = loops_by_iterator(sch, block, outer)
-    for var in accesses.spatial:
+    for position, var in enumerate(accesses.spatial):
         moving = [load for load in accesses.loads if load.mentions(var)]
-        if var in loops and moving and all(load.stride(var) == 1 for load in moving):
+        is_contiguous = moving and all(load.stride(var) == 1 for load in moving)
+        if var in loops and (is_contiguous or position == along):
             others = [v for v in accesses.spatial if v is not var and v in loops]
             others.sort(key=lambda v: -(accesses.stores[0].stride(v) or 0))
             (panel, vector), lane = split_into(sch, loops[var], [vectors, lanes], vector=True)

@@ -710,3 +710,34 @@ def test_a_consumer_that_runs_before_its_producer():
         "elements of `B` that block `B` does not write before",
         differs=True,
     )
+
+
+@T.prim_func
+def panels_of_images(
+    A: T.Buffer((3, 7, 6), "float32"),
+    W: T.Buffer((5, 3), "float32"),
+    C: T.Buffer((5, 7, 6), "float32"),
+):
+    panels = T.alloc_buffer((6, 3, 8))
+    for k, p in T.grid(3, 42):
+        with T.block("panels"):
+            vk, vp = T.axis.remap("SS", [k, p])
+            panels[vp // 8, vk, vp % 8] = A[vk, vp // 6, vp % 6]
+    for p_0, i, p_1, k in T.grid(6, 5, 8, 3):
+        with T.block("C"):
+            vi = T.axis.spatial(5, i)
+            vy = T.axis.spatial(7, (p_0 * 8 + p_1) // 6)
+            vx = T.axis.spatial(6, (p_0 * 8 + p_1) % 6)
+            vk = T.axis.reduce(3, k)
+            T.where(p_0 * 8 + p_1 < 42)
+            with T.init():
+                C[vi, vy, vx] = T.float32(0)
+            C[vi, vy, vx] += panels[(vy * 6 + vx) // 8, vk, (vy * 6 + vx) % 8] * W[vi, vk]
+
+
+def test_the_number_of_a_pixel_is_one_value_though_its_row_and_column_are_two():
+    """No more of the pixels is computed than one panel has."""
+    sch = scheduled(panels_of_images, lambda sch: (sch.get_block("panels"), sch.get_loops("C")[0]))
+    around, *loops = (sch.get(loop) for loop in sch.get_loops("panels"))
+    assert around is sch.get(sch.get_loops("C")[0])
+    assert [int(loop.extent.value) for loop in loops] == [3, 8]

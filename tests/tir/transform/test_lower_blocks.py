@@ -18,6 +18,7 @@ from tests.tir.transform.programs import (
 )
 
 from tilewright.error import LoweringError
+from tilewright.ir.arithmetic import floordiv, floormod
 from tilewright.ir.convert import const
 from tilewright.script import tir as T
 from tilewright.tir import (
@@ -106,6 +107,24 @@ def test_init_stays_guarded_where_several_instances_share_an_element():
 
 def test_init_is_hoisted_for_a_strided_element():
     assert loop_names(lower_blocks(sum_of_pairs(lambda v: v, 6)).body) == ["i_init", "j", "i"]
+
+
+def test_init_is_hoisted_where_rows_stick_out_and_lanes_are_an_index_of_their_own():
+    """The position alone does not tell that elements differ: rows that are left out would be those
+    of the next one."""
+    S = decl_buffer((2, 5, 2, 4), name="S")
+    h, w, f = (iterator(name, extent) for name, extent in zip("hwf", (2, 5, 8), strict=True))
+    r, j, y, i, k, g, u = (iterator("r", 3, reduce=True), *map(int_var, "jyikgu"))
+    place = (h.var, w.var, floordiv(f.var, const(4)), floormod(f.var, const(4)))
+    block = Block(
+        (h, w, f, r), (), (point(S, *place),), "S",
+        BufferStore(S, S[place] + 1.0, place), init=BufferStore(S, const(0.0), place),
+    )  # fmt: skip
+    column = i * 3 + k
+    realize = BlockRealize((y, column, g * 4 + u, j), column < 5, block)
+    loops = [(j, 3), (y, 2), (i, 2), (k, 3), (g, 2), (u, 4)]
+    body = lower_blocks(function((S,), loop_nest(loops, realize))).body
+    assert loop_names(body)[:5] == ["y_init", "i_init", "k_init", "g_init", "u_init"]
 
 
 def test_init_stays_guarded_where_a_statement_in_the_reduction_loop_reads_the_result():

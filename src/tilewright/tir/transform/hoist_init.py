@@ -283,6 +283,8 @@ def _different_elements(
     """Whether different iterations of `loops` give different elements of `buffer`."""
     if is_injective(indices, loops, ranges):
         return True
+    if is_injective([ranges.simplify_index(index) for index in indices], loops, ranges):
+        return True
     # The position tells where the indices do not: f // 16 and f % 16 are f.
     position: Expr = const(0, INT32)
     for index, stride in zip(indices, compact_strides(buffer.shape), strict=True):

@@ -11,6 +11,7 @@ from tilewright.error import DiagnosticError
 from tilewright.ir.arithmetic import maximum, minimum
 from tilewright.ir.convert import cast, const
 from tilewright.ir.expr import Expr, IntImm, Var, is_const_int
+from tilewright.ir.rewrite import walk
 from tilewright.tir.analysis.regions import infer_block_regions
 from tilewright.tir.buffer import Buffer, BufferRegion, Range
 from tilewright.tir.schedule.edits.bindings import bindings_of, reads_memory
@@ -80,7 +81,13 @@ def values_of_loop(
 def _relaxed_range(item: Range, loops: dict[Var, IntervalSet], analyzer: Analyzer) -> IntervalSet:
     if reads_memory(item.min, item.extent):
         return EVERYTHING
-    low = interval_of(item.min, loops, analyzer)
+    first = item.min
+    # An interval is exact if each variable occurs once, so that a quotient and a remainder, as
+    # of a row and a column, are put together first where that is possible.
+    variables = [node for node in walk(first) if isinstance(node, Var) and node in loops]
+    if len(variables) > len(set(variables)):
+        first = analyzer.simplify(first)
+    low = interval_of(first, loops, analyzer)
     if is_const_int(item.extent, 1):
         return low
     high = interval_of(item.min + item.extent - 1, loops, analyzer)
