@@ -64,9 +64,6 @@ vectors are limited by loads, for which estimates are high where a machine has t
 READY: Final = 0.9
 """How much less time another way must take than one whose panels are constants."""
 
-EVERY_OTHER: Final = 2.0
-"""How much longer columns that are every other element take than the estimate says."""
-
 
 def tile_products(
     sch: Schedule,
@@ -349,10 +346,10 @@ def _plans_along_columns(plain: Plan, constants: frozenset[Var]) -> list[Plan]:
         blocks = Plan(found, single, machine, outer, packed=False, near_panels=True)
         if keeps_blocks(blocks):
             return [blocks, *forms, plain]
-    if forms and found.has_near_columns() and not found.is_contiguous(single):
-        is_faster = EVERY_OTHER * cycles(plain, constants) < cycles(forms[0], constants)
-        return [plain, *forms] if is_faster else [*forms, plain]
-    return [*forms, plain]
+    is_faster = (
+        forms and found.skips_columns() and cycles(plain, constants) < cycles(forms[0], constants)
+    )
+    return [plain, *forms] if is_faster else [*forms, plain]
 
 
 def _other_plans(plain: Plan, forms: Sequence[Plan]) -> list[Plan]:

@@ -15,7 +15,14 @@ from tilewright.schedule_rules.dot_products import (
     far_rows,
     is_last_axis,
 )
-from tilewright.schedule_rules.tiles import STREAM, arrival, square_side, tile_cost
+from tilewright.schedule_rules.tiles import (
+    LOADS,
+    PANEL_LOADS,
+    STREAM,
+    arrival,
+    square_side,
+    tile_cost,
+)
 from tilewright.tir.tile_registers import Block
 
 NEAR_BYTES: Final = 6.0
@@ -46,6 +53,10 @@ BLOCK: Final = 128.0
 GROUPING: Final = 0.5
 """Cycles in which an element of an operand with rows is copied, so that groups are side by side."""
 
+EVERY_OTHER: Final = 1.6
+"""How much longer tiles take whose columns are every other element: a vector of them is put
+together from two, by an instruction that waits for the place of a multiplication."""
+
 COPYING: Final = 0.1
 """The same where they are side by side, but not along the last dimension."""
 
@@ -68,7 +79,10 @@ def cycles(plan: Plan, constants: frozenset[Var]) -> float:
         stream = arrival(plan.tile, plan.rows, plan.depth, vector_bytes, plan.machine)
     whole = -(-plan.width_of_all // plan.lanes)
     steps = plan.depth * accesses.count(around)
-    total = steps * tile_cost(plan.tile, plan.rows, whole, stream)
+    loads = PANEL_LOADS if plan.packed else LOADS
+    total = steps * tile_cost(plan.tile, plan.rows, whole, stream, loads=loads)
+    if not plan.packed and found.skips_columns():
+        total *= EVERY_OTHER
     if plan.dot is not None:
         total *= UNITS * plan.dot.cycles(plan.machine)
     if plan.in_tiles:

@@ -95,10 +95,10 @@ class Contraction:
         steps = [load.stride(self.row) for load in self.fixed]
         return all(step is not None and abs(step) <= NEAR for step in steps)
 
-    def has_near_columns(self) -> bool:
-        """Whether the columns of a vector are a few cache lines of the operands that have any."""
+    def skips_columns(self) -> bool:
+        """Whether the columns of a vector are every other element of an operand."""
         steps = [load.stride(self.column) for load in self.moving]
-        return all(step is not None and abs(step) <= NEAR for step in steps)
+        return None not in steps and {abs(step or 0) for step in steps} == {NEAR}
 
     def has_windows(self) -> bool:
         """Whether an operand with columns is read in windows."""

@@ -52,6 +52,9 @@ EDGE: Final = 0.1
 LOADS: Final = 1.6
 """Loads in a cycle: two, but for those that meet in a bank of the cache, or cross a line of it."""
 
+PANEL_LOADS: Final = 2.0
+"""The same of panels, which begin at lines."""
+
 CUT: Final = 0.5
 """What a panel with fewer vectors than others costs beside these, in tiles."""
 
@@ -266,7 +269,13 @@ def arrival(tile: Tile, rows: int, depth: int, vector_bytes: int, machine: Machi
 
 
 def tile_cost(
-    tile: Tile, rows: int, whole: int, stream: float = STREAM, *, near: bool = False
+    tile: Tile,
+    rows: int,
+    whole: int,
+    stream: float = STREAM,
+    *,
+    near: bool = False,
+    loads: float = LOADS,
 ) -> float:
     """Cycles of one step of the reduction for all tiles.
 
@@ -275,26 +284,28 @@ def tile_cost(
         whole: how many vectors cover the columns.
         stream: cycles in which a vector arrives.
         near: whether rows are next to each other in memory.
+        loads: how many there are in a cycle.
     """
     full, rest = divmod(rows, tile.rows)
-    across = _across(tile, whole, stream, near)
+    across = _across(tile, whole, stream, near, loads)
     if not rest:
         return full * across
-    return (full + EDGE) * across + _across(tile._replace(rows=rest), whole, stream, near)
+    return (full + EDGE) * across + _across(tile._replace(rows=rest), whole, stream, near, loads)
 
 
-def _across(tile: Tile, whole: int, stream: float, near: bool) -> float:
+def _across(tile: Tile, whole: int, stream: float, near: bool, loads: float) -> float:
     """Cycles of one step of the reduction for the tiles along the columns."""
-    step = _step_cost(tile, stream, near)
+    step = _step_cost(tile, stream, near, loads)
     panels, rest = divmod(whole, tile.vectors)
     if not rest:
         return panels * step
-    return panels * step + _step_cost(tile._replace(vectors=rest), stream, near) + CUT * step
+    last = _step_cost(tile._replace(vectors=rest), stream, near, loads)
+    return panels * step + last + CUT * step
 
 
-def _step_cost(tile: Tile, stream: float, near: bool) -> float:
+def _step_cost(tile: Tile, stream: float, near: bool, loads: float) -> float:
     """Cycles of one step of the reduction for a tile."""
-    multiply, load = tile.rows * tile.vectors / 2, (tile.rows + tile.vectors) / LOADS
+    multiply, load = tile.rows * tile.vectors / 2, (tile.rows + tile.vectors) / loads
     lines = tile.vectors + tile.rows * (NEAR_ROW if near else 1.0)
     late = COLLISION * min(1.0, ADD_LATENCY / multiply) ** 2
     slowest = max(max(multiply, ADD_LATENCY) + late, load, stream * tile.vectors)
