@@ -142,6 +142,7 @@ class _Steps(TiledContraction):
             prefetches.prefetch_columns(steps, unrolled)
         else:
             prefetches.prefetch_panels(block_column, steps, unrolled, panels)
+            prefetches.prefetch_rows(steps)
         sch.unroll(row)
         sch.unroll(vector)
         if plan.dot is None:
