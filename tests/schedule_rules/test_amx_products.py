@@ -25,6 +25,7 @@ from tilewright import relax, te, topi
 from tilewright.driver.default import DefaultSchedule
 from tilewright.relax.op.nn.attention_kernel import Multiples, Operand, attention_kernel
 from tilewright.target import Target
+from tilewright.tir.stmt import ForKind
 from tilewright.tune.candidate import MeasureCandidate
 from tilewright.tune.context import TuneContext
 from tilewright.tune.cost_model.analytical import AnalyticalModel
@@ -387,8 +388,11 @@ def test_rows_of_a_tile_go_down_an_image_of_odd_width():
     got, counts = run(func, [x, w], want.shape)
     np.testing.assert_array_equal(got, want)
     assert counts["tdpbssd"] > 0
-    script = tvm.default_schedule(func, TARGET).mod.script()
-    assert '"amx_operation", "multiply 12 16 16"' in script
+    sch = tvm.default_schedule(func, TARGET)
+    assert '"amx_operation", "multiply 12 16 16"' in sch.mod.script()
+    # Rows of the image are written together, and one after the other.
+    *_, filters, pixels = (sch.get(loop) for loop in sch.get_loops("conv2d_nchw_pad"))
+    assert (filters.kind, pixels.kind) == (ForKind.UNROLLED, ForKind.VECTORIZED)
 
 
 def test_weights_are_packed_window_by_window():

@@ -908,3 +908,15 @@ def test_whole_rows_of_large_results_are_written_in_turn(rows, columns, steps, i
     sch = scheduled(matmul(rows, columns, steps), machine)
     outer, *_ = (sch.get(loop).loop_var.name for loop in sch.get_loops("C"))
     assert outer.startswith("i") == in_turn
+
+
+@pytest.mark.parametrize(("own_cache", "asks"), [(4096, True), (1 << 20, False)])
+def test_windows_of_a_large_image_ask_for_the_next_channels(own_cache, asks):
+    """Whose rows are on other pages."""
+    X = te.placeholder((1, 4, 32, 33), name="X")
+    W = te.placeholder((16, 4, 3, 3), name="W")
+    func = te.create_prim_func([X, W, topi.nn.conv2d(X, W, 2, 0, 1)])
+    machine = LARGE._replace(own_cache=own_cache)
+    sch = schedule_module(IRModule.from_expr(func), machine)
+    asked = [sch.get(loop).annotations for loop in sch.get_loops("conv2d")]
+    assert any("X" in found.get("software_prefetch", ()) for found in asked) == asks

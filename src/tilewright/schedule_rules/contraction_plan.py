@@ -179,6 +179,20 @@ class Plan:
         axis = only_axis(access, self.found.row)
         return axis is not None and axis < len(access.indices) - 2
 
+    def neighbor_of_rows(self) -> Var | None:
+        """The iterator over neighbours in the result, where the rows of blocks in tile registers go
+        another way: down an image. Results are written together for all its values, unless these
+        are more than the cache of a core holds; None otherwise."""
+        (store,), found = self.found.accesses.stores, self.found
+        if not (self.in_tiles and self.transposed) or store.stride(found.row) == 1:
+            return None
+        assert self.dot is not None
+        results = self.dot.kind.rows * self.panels()[-1] * self.width * store.buffer.dtype.itemsize
+        near = (v for v in found.other_rows() if store.stride(v) == 1)
+        return next(
+            (v for v in near if 2 * results * found.count(v) <= self.machine.own_cache), None
+        )
+
     @property
     def fills_lanes(self) -> bool:
         """Whether the rows of a transposed product are filled up to whole vectors with zeros, which

@@ -56,10 +56,18 @@ class Results(TiledContraction):
             return epilogue
         return [copy, *epilogue]
 
-    def schedule_consumers(self, epilogue: Sequence[BlockRV], complete: Sequence[LoopRV]) -> bool:
+    def schedule_consumers(
+        self, epilogue: Sequence[BlockRV], complete: Sequence[LoopRV], wider: LoopRV | None
+    ) -> bool:
         """Compute what reads the results for each tile of them, or else on its own.
 
         A tile of merged columns is perhaps not a box of the result.
+
+        Args:
+            epilogue: what reads the results.
+            complete: the loops of which an iteration has a tile of results.
+            wider: the one of them of which an iteration has the results that are written together;
+                None for those of a tile.
 
         Returns:
             Whether something is computed for each tile.
@@ -79,11 +87,12 @@ class Results(TiledContraction):
         else:
             self._separate_rows()
             self._write(first, place)
+        wider = place if wider is None else wider
         for consumer in others:
-            is_placed = accepts(lambda block=consumer: sch.reverse_compute_at(block, place))
-            self._write(consumer, place if is_placed else None)
+            is_placed = accepts(lambda block=consumer: sch.reverse_compute_at(block, wider))
+            self._write(consumer, wider if is_placed else None)
             if is_placed and plan.in_tiles:
-                self._prefetch(consumer, place)
+                self._prefetch(consumer, wider)
         return bool(others) or not plan.in_tiles
 
     def _separate_rows(self) -> None:
@@ -148,12 +157,15 @@ class Results(TiledContraction):
         inside = [var for var in accesses.spatial if var in loops]
         along = [var for var in inside if accesses.stores[0].stride(var) == 1]
         across = [var for var in inside if accesses.stores[0].stride(var) != 1]
+        around = [var for var in across if all(load.stride(var) != 1 for load in accesses.loads)]
+        across = across if len(across) == 1 else without(across, *around)
         if len(along) != 1 or len(across) != 1:
             return
         if (extent_of(sch, loops[along[0]]) or 0) < lanes // LEAST_LANES:
             return
         (piece,), row = split_into(sch, loops[across[0]], [lanes])
         (strip,), lane = split_into(sch, loops[along[0]], [lanes], vector=True)
-        sch.reorder(*present(piece, strip), row, lane)
+        outer = [loops[var] for var in around if var is not across[0]]
+        sch.reorder(*outer, *present(piece, strip), row, lane)
         sch.unroll(row)
         sch.vectorize(lane)
