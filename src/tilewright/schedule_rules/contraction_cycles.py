@@ -53,12 +53,12 @@ BLOCK: Final = 128.0
 GROUPING: Final = 0.5
 """Cycles in which an element of an operand with rows is copied, so that groups are side by side."""
 
+COPYING: Final = 0.1
+"""The same where they are side by side, but not along the last dimension."""
+
 EVERY_OTHER: Final = 1.6
 """How much longer tiles take whose columns are every other element: a vector of them is put
 together from two, by an instruction that waits for the place of a multiplication."""
-
-COPYING: Final = 0.1
-"""The same where they are side by side, but not along the last dimension."""
 
 STAGING: Final = 1.0
 """Cycles in which a result is copied that was collected elsewhere."""

@@ -9,14 +9,14 @@ from typing import Final
 
 from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Var
-from tilewright.schedule_rules.accesses import StridedAccess, reach
+from tilewright.schedule_rules.accesses import StridedAccess
 from tilewright.schedule_rules.cache_sets import keeps_columns
 from tilewright.schedule_rules.dot_products import DotProduct, only_axis
-from tilewright.schedule_rules.far_memory import MUCH, has_large_cache
+from tilewright.schedule_rules.far_memory import has_large_cache
 from tilewright.schedule_rules.operands import MANY_ROWS, Contraction
+from tilewright.schedule_rules.panel_sizes import block_depth, panel_counts
 from tilewright.schedule_rules.tiles import (
     Tile,
-    block_bytes,
     is_wide,
     register_tile,
 )
@@ -54,24 +54,9 @@ ENOUGH_FILLED: Final = 0.75
 FILLED: Final = 0.05
 """The part of the steps that zeros may be added to them, so that squares are whole."""
 
-SHORTEST_SUM: Final = 128
-"""Minimum number of steps of a block of a sum."""
-
-STEPS: Final = (1, 2, 4)
-"""How many steps of a long sum may be unrolled. The more, the fewer instructions are about the loop
-itself: where another thread shares the core, multiplications wait for room among instructions."""
-
-MOST_STREAMS: Final = 32
-"""Number of rows of a matrix that hardware follows at once, to ask ahead for lines from far away: a
-core waits for those of others, unless it has much to do with each line."""
-
 SHALLOW: Final = 128
 """Number of steps of a sum up to which writing the results counts. Whole rows of them are written 4
 to 100 % faster than some columns of each row."""
-
-FEW_PANELS: Final = 4
-"""How many panels are copied at once if no number of panels divides all: with 3 to 8, products of
-48 to 96 rows are 8 to 16 % faster than with one."""
 
 FAR_BYTES: Final = 2.0
 """Bytes that arrive in a cycle where the next ones are on another page."""
@@ -144,7 +129,7 @@ class Plan:
         if not (packed or near_panels or self.is_narrow()) and self.exceeds_cache():
             self.tile = self._tile(streams=True)
         self.width = self.tile.vectors * self.lanes
-        self.block_depth = self._block_depth()
+        self.block_depth = block_depth(self)
 
     @property
     def other_registers(self) -> int:
@@ -187,7 +172,9 @@ class Plan:
         if not (self.in_tiles and self.transposed) or store.stride(found.row) == 1:
             return None
         assert self.dot is not None
-        results = self.dot.kind.rows * self.panels()[-1] * self.width * store.buffer.dtype.itemsize
+        results = (
+            self.dot.kind.rows * panel_counts(self)[-1] * self.width * store.buffer.dtype.itemsize
+        )
         near = (v for v in found.other_rows() if store.stride(v) == 1)
         return next(
             (v for v in near if 2 * results * found.count(v) <= self.machine.own_cache), None
@@ -230,7 +217,7 @@ class Plan:
         if self.dot is None:
             return {column: self.lanes} if self.fills_lanes else {}
         # Blocks of panels in tile registers are whole: the last one is as fast as the others.
-        columns = self.lanes * (self.panels()[-1] if self.in_tiles else 1)
+        columns = self.lanes * (panel_counts(self)[-1] if self.in_tiles else 1)
         steps = {self.dot.step: self.step_multiple}
         return {**steps, column: columns, self.found.row: self.dot.kind.rows}
 
@@ -287,7 +274,7 @@ class Plan:
         if operand not in self.found.fixed or not steps or operand.stride(steps[-1]) != 1:
             return False
         is_long = accesses.extent(steps[-1]) >= LONG_ROW * self.lanes
-        return is_long and self.width_of_all <= self.panels()[-1] * self.width
+        return is_long and self.width_of_all <= panel_counts(self)[-1] * self.width
 
     def _itemsize(self) -> int:
         """Number of bytes of an element of the operand with columns, or of a group of them."""
@@ -296,75 +283,12 @@ class Plan:
         accesses = self.found.accesses.stores if self.converts_columns() else self.found.moving
         return accesses[0].buffer.dtype.itemsize
 
-    def _block_depth(self) -> int | None:
-        """How many steps of the outermost reduction loop a block has that stays in the cache, while
-        it is used for all rows; None if whole panels do, or no block would be used again."""
-        reduction = self.found.accesses.reduction
-        is_copy = self.packed or self.near_panels or self.is_narrow()
-        if not is_copy or (self.reuse <= self.tile.rows and not self.reads_blocks):
-            return None
-        if self.in_tiles:  # of one block at a time, until its sums are whole
-            return None
-        extent, machine = self.steps_of(reduction[0]), self.machine
-        limit = block_bytes(machine) if self.near_panels else machine.own_cache // 2
-        if extent is None or self.panel_bytes <= limit:
-            return None
-        step = self.depth // extent
-        # The rows of a tile stay in the first cache, while they are used for each panel.
-        fitting = max(1, machine.first_cache // 2 // (self._tile_elements(step) * self.itemsize))
-        if self.near_panels:
-            fitting = max(1, min(fitting, limit // (self.width * self.itemsize * step)))
-        if self.reads_blocks:
-            return self._length_as_it_is(extent, fitting)
-        lengths = range(fitting, fitting // 2, -1)
-        # Best are lengths of which no step is left over where several are unrolled.
-        whole = (n for n in sorted(lengths, key=lambda n: n % STEPS[-1] != 0) if extent % n == 0)
-        return next(whole, -(-extent // -(-extent // fitting)))
-
-    def _tile_elements(self, steps: int) -> int:
-        """How many elements of the operand with rows a tile uses in an iteration of the outermost
-        loop of the sum, of `steps` steps. Windows share most of them."""
-        found, accesses = self.found, self.found.accesses
-        most = self.tile.rows * steps
-        counts = {var: accesses.extent(var) for var in accesses.reduction[1:]}
-        counts[found.row] = self.tile.rows
-        for load in filter(found.is_windowed, found.fixed):
-            reaches = [reach(index, counts) for index in load.indices]
-            if None not in reaches:
-                most = min(most, math.prod(n for n in reaches if n is not None))
-        return most
-
-    def _length_as_it_is(self, extent: int, fitting: int) -> int:
-        """How many of the steps of a sum a block has of which nothing is copied: the last block may
-        be shorter."""
-        is_far = self.columns_bytes >= MUCH * self.machine.own_cache
-        is_seldom = is_far and self.reuse <= MANY_USES
-        are_lines = self.lanes * self.itemsize >= LINE_BYTES
-        if has_large_cache(self.machine) and (is_seldom or not are_lines):
-            fitting = min(fitting, MOST_STREAMS)
-        lengths = range(fitting - fitting % STEPS[-1], fitting // 2 - 1, -STEPS[-1])
-        kept = (n for n in lengths if n and self.keeps(n, self.machine.first_cache))
-        # Lines that were asked for ahead are to be there when they are used.
-        otherwise = fitting if self.tile.rows < self.reuse else fitting // 2
-        fitting = max(1, next(kept, otherwise - otherwise % STEPS[-1]))
-        length = -(-extent // -(-extent // fitting))
-        return min(fitting, -(-length // STEPS[-1]) * STEPS[-1])
-
     def steps_of(self, var: Var) -> int | None:
         """How many steps an iterator of the sum counts; None if that is symbolic."""
         extent = self.found.accesses.extents[var]
         if extent is None or self.dot is None or var is not self.dot.step:
             return extent
         return -(-extent // self.step_multiple) * self.step_multiple // self.dot.size
-
-    def block_depths(self) -> list[int]:
-        """Other lengths of a block of the sum, which divide it."""
-        if self.block_depth is None:
-            return []
-        reduction = self.found.accesses.reduction
-        extent = self.steps_of(reduction[0]) or self.depth
-        least = max(1, self.block_depth // 2, SHORTEST_SUM * extent // self.depth)
-        return [n for n in range(least, min(extent, 4 * self.block_depth) + 1) if extent % n == 0]
 
     @property
     def columns_bytes(self) -> int:
@@ -496,42 +420,3 @@ class Plan:
             return True
         others = max(self.found.accesses.size(load) for load in self.found.fixed)
         return vectors < 2 and others > self.machine.own_cache // 2
-
-    def panels(self) -> list[int]:
-        """How many panels of the operand with columns may be used or copied at once: up to a
-        quarter of a cache; or all, in up to half of it, where the rows are too many for it. These
-        are read only once then.
-
-        One where the number of columns is symbolic: there may be no second one.
-        """
-        panels = -(-self.width_of_all // self.width)
-        if self.reads_blocks:  # of which the results stay in the cache, block by block of the sum
-            size = self.found.accesses.stores[0].buffer.dtype.itemsize
-            most = max(1, self.machine.own_cache // 4 // (self.reuse * self.width * size))
-            blocks, cores = -(-panels // most), self.machine.cores
-            return [-(-panels // (-(-blocks // cores) * cores))]  # as many for each core
-        if not self.packed or any(self.found.accesses.extents[var] is None for var in self.columns):
-            return [1]
-        depth = self.depth
-        if self.block_depth is not None:
-            outermost = self.steps_of(self.found.accesses.reduction[0]) or depth
-            depth = depth // outermost * self.block_depth
-        panel_bytes = depth * self.width * self.itemsize
-        cache = self.machine.own_cache
-        reads_once = self.has_far_rows() and panels * panel_bytes <= cache // 2
-        # Products in tile registers are so fast that reading rows again for other panels counts.
-        part = cache // 2 if self.in_tiles else cache // 4
-        fitting = panels if reads_once else max(1, min(panels, part // panel_bytes))
-        # Cores share columns, or rows where all columns are there at once.
-        cores = 1 if self.outer or reads_once else self.machine.cores
-        most = max(1, min(fitting, panels // cores))
-        dividing = [n for n in range(1, most + 1) if panels % n == 0]
-        # The last block has fewer, or is filled up with panels of zeros, unless about as many
-        # divide all. Rows that no cache holds are read again for each block, too; and single
-        # panels are copied from too few lines of each row.
-        reads_again = self.in_tiles or self.has_far_rows()
-        if self.near_panels or (reads_again and 2 * dividing[-1] <= most):
-            return [-(-panels // -(-panels // most))]
-        if dividing == [1] and self.exceeds_cache():
-            return [-(-panels // -(-panels // min(most, FEW_PANELS)))]
-        return dividing[-1:] if self.in_tiles else dividing

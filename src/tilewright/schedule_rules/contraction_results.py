@@ -156,16 +156,17 @@ class Results(TiledContraction):
         loops = loops_by_iterator(sch, consumer, loops_around(sch, consumer, place))
         inside = [var for var in accesses.spatial if var in loops]
         along = [var for var in inside if accesses.stores[0].stride(var) == 1]
-        across = [var for var in inside if accesses.stores[0].stride(var) != 1]
-        around = [var for var in across if all(load.stride(var) != 1 for load in accesses.loads)]
-        across = across if len(across) == 1 else without(across, *around)
+        others = [var for var in inside if accesses.stores[0].stride(var) != 1]
+        across = others
+        if len(others) > 1:  # of an image, too: those that are neighbours before
+            across = [v for v in others if any(load.stride(v) == 1 for load in accesses.loads)]
         if len(along) != 1 or len(across) != 1:
             return
         if (extent_of(sch, loops[along[0]]) or 0) < lanes // LEAST_LANES:
             return
         (piece,), row = split_into(sch, loops[across[0]], [lanes])
         (strip,), lane = split_into(sch, loops[along[0]], [lanes], vector=True)
-        outer = [loops[var] for var in around if var is not across[0]]
+        outer = [loops[var] for var in without(others, *across)]
         sch.reorder(*outer, *present(piece, strip), row, lane)
         sch.unroll(row)
         sch.vectorize(lane)

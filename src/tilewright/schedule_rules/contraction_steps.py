@@ -9,13 +9,14 @@ from typing import Any, Final
 from tilewright.ir.expr import Var
 from tilewright.schedule_rules.balance import divides_evenly
 from tilewright.schedule_rules.contraction_operands import Operands
-from tilewright.schedule_rules.contraction_plan import STEPS, Plan
+from tilewright.schedule_rules.contraction_plan import Plan
 from tilewright.schedule_rules.contraction_prefetches import Prefetches
 from tilewright.schedule_rules.contraction_results import Results
 from tilewright.schedule_rules.converted_operands import convert_copy
 from tilewright.schedule_rules.decisions import choose, without
 from tilewright.schedule_rules.dot_product_steps import pad, prepare_operands
 from tilewright.schedule_rules.nest import Nest, extent_of, parallelize
+from tilewright.schedule_rules.panel_sizes import STEPS, block_depths, panel_counts
 from tilewright.schedule_rules.tiled_contraction import TiledContraction
 from tilewright.schedule_rules.tiles import RegisterTile, choose_tile
 from tilewright.tir.buffer import Buffer
@@ -82,7 +83,7 @@ class _Steps(TiledContraction):
         needed = [loops[v] for v in outer if any(load.mentions(v) for load in f.moving)]
         then = [loops[v] for v in outer if not any(load.mentions(v) for load in f.moving)]
         depth = [loops[v] for v in f.accesses.reduction if v in loops]
-        counts = plan.panels()
+        counts = panel_counts(plan)
         sizes = [self.tile.vectors]
         if counts != [1]:
             sizes.insert(0, choose(sch, counts, 1 if self.streams_panels() else counts[-1]))
@@ -99,7 +100,7 @@ class _Steps(TiledContraction):
         block_row, row = sch.split(rows, [None, self.tile.rows])
         blocks: list[LoopRV] = []
         if plan.block_depth is not None:
-            length = choose(sch, plan.block_depths(), plan.block_depth)
+            length = choose(sch, block_depths(plan), plan.block_depth)
             block_step, depth[0] = sch.split(depth[0], [None, length])
             blocks.append(block_step)
         # A panel is used for all that it does not depend on, before the next one is packed.

@@ -11,12 +11,12 @@ from tilewright.schedule_rules.contraction_plan import (
     ENOUGH_REUSE,
     FAR_BYTES,
     MUCH_REUSE,
-    SHORTEST_SUM,
     Plan,
 )
 from tilewright.schedule_rules.dot_products import UNITS
 from tilewright.schedule_rules.far_memory import has_large_cache
 from tilewright.schedule_rules.operands import MOST_FEW_ROWS
+from tilewright.schedule_rules.panel_sizes import SHORTEST_SUM
 from tilewright.schedule_rules.tiles import block_bytes
 from tilewright.tir.transform.machine import LINE_BYTES
 
