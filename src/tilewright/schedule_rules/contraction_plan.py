@@ -172,13 +172,10 @@ class Plan:
         if not (self.in_tiles and self.transposed) or store.stride(found.row) == 1:
             return None
         assert self.dot is not None
-        results = (
-            self.dot.kind.rows * panel_counts(self)[-1] * self.width * store.buffer.dtype.itemsize
-        )
-        near = (v for v in found.other_rows() if store.stride(v) == 1)
-        return next(
-            (v for v in near if 2 * results * found.count(v) <= self.machine.own_cache), None
-        )
+        results = self.dot.kind.rows * self.width * store.buffer.dtype.itemsize
+        most = self.machine.own_cache // (2 * results)
+        near = (var for var in found.other_rows() if store.stride(var) == 1)
+        return next((var for var in near if found.count(var) <= most), None)
 
     @property
     def fills_lanes(self) -> bool:

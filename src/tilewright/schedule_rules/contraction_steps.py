@@ -107,7 +107,7 @@ class _Steps(TiledContraction):
         neighbor = plan.neighbor_of_rows()
         beside = [loops[neighbor]] if neighbor is not None and neighbor in loops else []
         then = [loop for loop in then if loop not in beside]
-        around = [*needed, block_column, *blocks, *then, block_row, *beside, *panel]
+        around = [*needed, block_column, *blocks, *then, block_row, *panel, *beside]
         takes_rows_in_turn = plan.takes_rows_in_turn() and not blocks
         if takes_rows_in_turn:
             around = [*needed, *then, block_row, block_column, *panel]
@@ -136,7 +136,8 @@ class _Steps(TiledContraction):
                 elif block_column in copied and plan.machine.cores == 1:
                     prefetches.prefetch_next_copy(block_column)
         complete = around if not blocks else first if has_own or not plan.packed else []
-        in_tiles = results.schedule_consumers(epilogue, complete, block_row if beside else None)
+        wider = [block_row, *panel][-1] if beside else None
+        in_tiles = results.schedule_consumers(epilogue, complete, wider)
         is_cut = plan.width_of_all % plan.lanes != 0 and not (in_tiles or plan.stages_results)
         steps, unrolled = self._unroll_steps(depth, 1 if is_cut or plan.dot is not None else 0)
         operands.fill_rows([*depth, *steps][-1])
