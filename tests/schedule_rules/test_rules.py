@@ -920,3 +920,25 @@ def test_windows_of_a_large_image_ask_for_the_next_channels(own_cache, asks):
     sch = schedule_module(IRModule.from_expr(func), machine)
     asked = [sch.get(loop).annotations for loop in sch.get_loops("conv2d")]
     assert any("X" in found.get("software_prefetch", ()) for found in asked) == asks
+
+
+def transposed_product(rows, columns, steps):
+    A, B = te.placeholder((steps, rows), name="A"), te.placeholder((steps, columns), name="B")
+    k = te.reduce_axis((0, steps), name="k")
+    C = te.compute((rows, columns), lambda i, j: te.sum(A[k, i] * B[k, j], axis=k), name="C")
+    return te.create_prim_func([A, B, C])
+
+
+@pytest.mark.parametrize("machine", [LARGE, TWO_CORES])
+def test_a_transposed_left_operand_is_read_line_by_line_for_a_few_columns(machine):
+    """Vectors run along its rows, and nothing is copied but the results."""
+    sch = scheduled(transposed_product(40, 3, 24), machine)
+    assert names_of(sch) == ["C", "C_global"]
+    lane = sch.get(sch.get_loops("C")[-1])
+    assert lane.kind is ForKind.VECTORIZED
+    assert lane.loop_var.name.startswith("i")
+
+
+def test_rows_of_a_large_transposed_operand_are_copied_for_many_columns():
+    sch = scheduled(transposed_product(24, 64, 40), SMALL)
+    assert names_of(sch)[:2] == ["A_global", "B_global"]

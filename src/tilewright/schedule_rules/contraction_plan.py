@@ -182,7 +182,7 @@ class Plan:
         """Whether the rows of a transposed product are filled up to whole vectors with zeros, which
         their copy has. Parts of vectors would go to memory, and whole ones come from there."""
         is_static = None not in self.found.accesses.extents.values()
-        return self.transposed and self.dot is None and is_static and len(self.columns) == 1
+        return self.transposed and self.packed and self.dot is None and is_static
 
     @property
     def in_tiles(self) -> bool:
@@ -305,7 +305,7 @@ class Plan:
         are_lanes = self.transposed and self.dot is not None
         return register_tile(
             self.rows, self.width_of_all, self.depth, self.lanes, itemsize, self.machine,
-            streams=streams, near=self.packs_rows or self.found.has_near_rows(),
+            streams=streams, near=self.found.has_near_rows() and not self.packs_rows,
             others=self.other_registers, transposes=self.transposed, are_lanes=are_lanes,
             whole_lines=self.near_panels, in_blocks=self.reads_blocks,
         )  # fmt: skip

@@ -228,6 +228,45 @@ def test_a_transposed_operand_is_read_as_it_is(left, right, axes):
 
 
 @pytest.mark.parametrize(
+    ("left", "right"),
+    [((5, 4), (5, 3)), ((2, 5, 4), (2, 5, N)), ((5, 4), (5,)), ((700, 100), (700, 3))],
+)
+def test_a_transposed_left_operand_is_read_as_it_is(left, right):
+    x, w = relax.Var("x", array(*left)), relax.Var("w", array(*right))
+
+    def make(builder, x, w):
+        axes = [*range(len(left) - 2), len(left) - 1, len(left) - 2]
+        return op.matmul(builder.emit(op.permute_dims(x, axes)), w)
+
+    inputs = [values(*(6 if e is N else e for e in shape)) for shape in (left, right)]
+    after = check(FuseTransposeMatmul(), in_dataflow(x, w, make=make), *inputs)
+    assert names_of(DeadCodeElimination()(after)["main"]) == ["call_tir"]
+
+
+@pytest.mark.parametrize("columns", [33, N])
+def test_a_large_left_operand_is_copied_for_many_columns(columns):
+    x, w = relax.Var("x", array(700, 100)), relax.Var("w", array(700, columns))
+
+    def make(builder, x, w):
+        return op.matmul(builder.emit(op.permute_dims(x, [1, 0])), w)
+
+    assert_unchanged(FuseTransposeMatmul(), in_dataflow(x, w, make=make))
+
+
+@pytest.mark.parametrize(("steps", "rows", "copied"), [(4, 5, []), (700, 100, ["permute_dims"])])
+def test_both_operands_are_read_transposed(steps, rows, copied):
+    """Or the right one, where the left one is large."""
+    x, w = relax.Var("x", array(steps, rows)), relax.Var("w", array(40, steps))
+
+    def make(builder, x, w):
+        return op.matmul(*(builder.emit(op.permute_dims(item, [1, 0])) for item in (x, w)))
+
+    inputs = values(steps, rows), values(40, steps)
+    after = check(FuseTransposeMatmul(), in_dataflow(x, w, make=make), *inputs)
+    assert names_of(DeadCodeElimination()(after)["main"]) == [*copied, "call_tir"]
+
+
+@pytest.mark.parametrize(
     ("left", "right", "axes"),
     [((4,), (3, 4), None), ((2, 5, 4), (4, 2, 3), [1, 0, 2]), ((5, 4), (2, 3, 4), [0, 2, 1])],
 )
