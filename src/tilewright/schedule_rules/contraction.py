@@ -195,8 +195,10 @@ def plans(
     transposed = transposed_plan(found, machine, outer)
     others = _other_plans(plain, forms)
     packed_rows = _with_packed_rows(plain, [plan for plan in (*forms, *others) if not plan.dot])
-    forms, others = [*packed_rows[: not dots], *forms], [*others, *packed_rows[not dots :]]
-    if transposed is None or dots:
+    if dots:
+        return [*forms, *others, *packed_rows]
+    forms, others = [*packed_rows[:1], *forms], [*others, *packed_rows[1:]]
+    if transposed is None:
         return [*forms, *others]
     if not forms:
         return [transposed, *others]

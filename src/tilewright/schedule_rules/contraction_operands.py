@@ -116,7 +116,6 @@ class Operands(TiledContraction):
         """
         plan, sch, dot = self.plan, self.sch, self.plan.dot
         columns = [used.index(n) for n in positions_of(plan.columns, self.iterators)]
-        merged = len(used) - len(columns)
         if dot is not None:
             (grouped,) = positions_of([dot.step], self.iterators)
             step = used.index(grouped)
@@ -124,14 +123,15 @@ class Operands(TiledContraction):
             is_constant = operand.buffer.data in constant_memory(sch)
             ahead = ROWS_AHEAD if plan.in_tiles and not is_constant else 0
             copy_groups(sch, copy, columns[-1], step, around, self.tile, dot.neighbors, ahead)
-        elif len(columns) > 1 and plan.has_one_stretch:
-            strip = choose(sch, STRIPS, STRIP) if self.copies_strips() else None
-            self.vectorize(copy, around, strip, along=merged)
-        elif len(columns) > 1 and None not in map(plan.found.accesses.extents.get, plan.columns):
+            return
+        # Several columns that are one stretch have become the last iterator.
+        along = len(used) - len(columns) if len(columns) > 1 and plan.has_one_stretch else None
+        is_static = None not in map(plan.found.accesses.extents.get, plan.columns)
+        if along is None and len(columns) > 1 and is_static:
             self._copy_merged(copy, columns, around)
-        elif not copy_squares(sch, copy, columns[-1], around, self.tile):
+        elif along is not None or not copy_squares(sch, copy, columns[-1], around, self.tile):
             strip = choose(sch, STRIPS, STRIP) if self.copies_strips() else None
-            self.vectorize(copy, around, strip)
+            self.vectorize(copy, around, strip, along)
 
     def _merge_columns(self, copy: BlockRV, used: Sequence[int]) -> None:
         """Let a copy to panels have one iterator over merged columns, so that a loop over some of

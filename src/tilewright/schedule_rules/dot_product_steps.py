@@ -201,7 +201,7 @@ def _group_rows(sch: Schedule, block: BlockRV, plan: Plan) -> None:
     assert axis is not None
     rank = len(operand.indices)
     behind = operand.buffer.shape[axis + 1 :]
-    if not behind or not (plan.in_tiles or any(not is_const_int(n, 1) for n in behind)):
+    if not behind or (not plan.in_tiles and all(is_const_int(n, 1) for n in behind)):
         order = list(range(axis + 1))  # without the dimensions of filters of one element
         if are_apart:  # as in a batch of which each has one row
             row_axis, _ = _distant_rows(plan)
