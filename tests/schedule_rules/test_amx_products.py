@@ -381,15 +381,15 @@ def test_half_a_tile_of_filters_is_enough(filters, expected):
 def test_rows_of_a_tile_go_down_an_image_of_odd_width():
     """Seventeen windows are no multiple of a tile, and nothing can be put behind the last one."""
     rng = np.random.default_rng(0)
-    A, W = te.placeholder((2, 16, 12, 17), "int8", "A"), te.placeholder((40, 16, 3, 3), "int8", "W")
+    A, W = te.placeholder((2, 64, 12, 17), "int8", "A"), te.placeholder((40, 64, 3, 3), "int8", "W")
     func = te.create_prim_func([A, W, topi.nn.conv2d_nchw(A, W, 1, 1, 1, "int32")])
-    x, w = numbers(rng, (2, 16, 12, 17), "int8"), numbers(rng, (40, 16, 3, 3), "int8")
+    x, w = numbers(rng, (2, 64, 12, 17), "int8"), numbers(rng, (40, 64, 3, 3), "int8")
     want = convolved(x, w)
     got, counts = run(func, [x, w], want.shape)
     np.testing.assert_array_equal(got, want)
     assert counts["tdpbssd"] > 0
     sch = tvm.default_schedule(func, TARGET)
-    assert '"amx_operation", "multiply 12 16 16"' in sch.mod.script()
+    assert '"amx_operation", "multiply 12 16 64"' in sch.mod.script()
     # Rows of the image are written together, and one after the other.
     *_, filters, pixels = (sch.get(loop) for loop in sch.get_loops("conv2d_nchw_pad"))
     assert (filters.kind, pixels.kind) == (ForKind.UNROLLED, ForKind.VECTORIZED)

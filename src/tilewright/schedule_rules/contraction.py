@@ -49,6 +49,7 @@ from tilewright.schedule_rules.reduce_along_rows import reduce_along_rows
 from tilewright.schedule_rules.row_products import RowProducts, find_row_products
 from tilewright.schedule_rules.self_products import apart, multiplies_itself
 from tilewright.schedule_rules.structures import Structure, apply_rule
+from tilewright.schedule_rules.unfolded_windows import find_unfolded, unfolded_structure
 from tilewright.tir.schedule import BlockRV, Schedule
 from tilewright.tir.tile_registers import COLUMNS
 from tilewright.tir.transform.machine import Machine
@@ -115,12 +116,19 @@ def tile_products(
         limit = most * min(times)
         ways = [ways[0], *(p for p, t in zip(ways[1:], times[1:], strict=True) if t <= limit)]
     tiled = [partial(tile_contraction, plan, epilogue) for plan in ways]
+    other = cycles(ways[0], constants) if ways else math.inf
+    unfolded = find_unfolded(plans, sch, nest, found, machine)
+    if unfolded is not None:
+        structure = unfolded_structure(plans, found, machine, epilogue)
+        time = cycles(unfolded.plan, unfolded.constants)
+        if time < other:
+            return [structure, *tiled]
+        tiled += [structure] if time <= most * other else []
     along = find_row_products(found, machine, nest.outer, constants)
     if along is not None:
         structure = partial(multiply_along_rows, along, epilogue)
         if prefers_vectors_along(along, ways, constants):
             return [structure, *tiled]
-        other = cycles(ways[0], constants) if ways else math.inf
         tiled += [structure] if along.cycles() <= most * other else []
     inner = nest.innermost()
     if inner is None or not (ways and reads_matrix_once(ways[0], found, constants)):

@@ -47,6 +47,9 @@ SUMMING: Final = 0.035
 PACKING_LINES: Final = 1.0
 """Cycles in which a column of a group of steps is copied into a panel, as part of whole lines."""
 
+UNFOLDING: Final = 0.5
+"""The same of windows of an image, of which several have the same elements."""
+
 BLOCK: Final = 128.0
 """Cycles in which the sums of a block in tile registers begin, end and go to memory."""
 
@@ -112,7 +115,8 @@ def _packing(plan: Plan) -> float:
         )
         return SQUARES * itemsize if has_squares else PACKING
     if plan.in_tiles:
-        return PACKING_LINES * (plan.dot.size // plan.dot.neighbors)
+        per_group = UNFOLDING if plan.found.is_unfolded else PACKING_LINES
+        return per_group * (plan.dot.size // plan.dot.neighbors)
     size = plan.dot.size
     side = square_side(plan.depth * size, plan.lanes, operand.buffer.dtype)
     return SQUARES * size * itemsize if plan.has_groups() and side else PACKING
@@ -156,6 +160,8 @@ def _waiting(plan: Plan, total: float) -> float:
     times the part of the rows that these are; the others while the first panel is.
     """
     found = plan.found
+    if found.is_unfolded:  # its operands are larger than the image, and nowhere as a whole
+        return 0.0
     parts = [(load, plan.tile.rows / plan.rows) for load in found.moving]
     panel = plan.width / max(plan.width, plan.width_of_all)
     parts += [(load, panel) for load in found.fixed]

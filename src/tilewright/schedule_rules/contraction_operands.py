@@ -120,8 +120,8 @@ class Operands(TiledContraction):
             (grouped,) = positions_of([dot.step], self.iterators)
             step = used.index(grouped)
             (operand,) = plan.found.moving
-            is_constant = operand.buffer.data in constant_memory(sch)
-            ahead = ROWS_AHEAD if plan.in_tiles and not is_constant else 0
+            is_near = plan.found.is_unfolded or operand.buffer.data in constant_memory(sch)
+            ahead = ROWS_AHEAD if plan.in_tiles and not is_near else 0
             copy_groups(sch, copy, columns[-1], step, around, self.tile, dot.neighbors, ahead)
             return
         # Several columns that are one stretch have become the last iterator.

@@ -67,7 +67,7 @@ class Kind(NamedTuple):
     ) -> Kind | None:
         """The kind with the size of a block that takes the least time.
 
-        Tiles are as high and as wide as leaves the fewest rows and steps over.
+        Tiles are as high and as wide as leaves the fewest rows and steps over, or as whole lines.
 
         Args:
             rows: how many there are altogether.
@@ -97,6 +97,8 @@ class Kind(NamedTuple):
         best = min(blocks, key=lambda block: blocks[block])
         size = -(-steps // -(-steps // self.size))
         size = -(-size // self.neighbors) * self.neighbors
+        if steps > self.size and steps % size:  # rows that are filled up are best whole lines
+            size = self.size
         return self._replace(size=size, rows=best.rows, columns=best.columns)
 
 

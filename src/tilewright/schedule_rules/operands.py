@@ -51,6 +51,8 @@ class Contraction:
         few_rows: the number of rows that a symbolic one stands for, where those are known to be
             few; None where nothing is known.
         narrow: the memory of operands of int8 whose elements are known to be from -64 to 64.
+        is_unfolded: whether operands with columns are windows of an image, which are next to each
+            other in panels only; see `unfolded_windows.py`.
     """
 
     accesses: BlockAccesses
@@ -61,6 +63,7 @@ class Contraction:
     fixed: tuple[StridedAccess, ...]
     few_rows: int | None = None
     narrow: frozenset[Var] = frozenset()
+    is_unfolded: bool = False
 
     def count(self, var: Var) -> int:
         """How many values an iterator has, as far as that is known."""
