@@ -449,6 +449,19 @@ def test_reductions_and_what_uses_them_share_the_rows():
     assert loops_of(sch, "O")[-1] == ("vectorized", 4)
 
 
+@pytest.mark.parametrize(
+    ("rows", "columns", "cores", "expected"),
+    [(40, 20, 1, 8), (40, 50, 1, 4), (40, 300, 1, 1), (5, 20, 1, 4), (64, 20, 2, 8), (10, 20, 2, 1),
+     (100000, 15, 1, 8), (100000, 64, 1, 1)],
+)  # fmt: skip
+def test_short_rows_with_long_calculations_are_worked_on_at_once(rows, columns, cores, expected):
+    """But for those that cores would share unequally, or that are asked for one by one."""
+    x = te.placeholder((rows, columns), name="X")
+    module = IRModule.from_expr(te.create_prim_func([x, topi.nn.log_softmax(x)]))
+    sch = schedule_module(module, LARGE._replace(cores=cores))
+    assert loops_of(sch, "T_softmax_logsum")[1] == ("serial", expected)
+
+
 @pytest.mark.parametrize("machine", [SMALL, LARGE, TWO_CORES])
 @pytest.mark.parametrize("masked", [False, True])
 def test_products_and_their_softmax_share_rows_that_stay_in_a_cache(masked, machine):
@@ -485,7 +498,7 @@ def test_what_waits_for_whole_rows_is_not_computed_for_each_tile():
     most = te.compute((9,), lambda i: te.max(c[i, j], axis=j), "most")
     d = te.compute((9, 20), lambda i, n: te.exp(c[i, n] - most[i]), "D")
     sch = scheduled(te.create_prim_func([x, y, d]))
-    assert loops_of(sch, "D")[0] == ("serial", 9)
+    assert loops_of(sch, "D")[:2] == [("serial", 2), ("serial", 8)]  # rows
 
 
 def test_a_number_for_each_row_between_its_reduction_and_its_use():

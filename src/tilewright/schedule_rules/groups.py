@@ -23,10 +23,16 @@ from tilewright.schedule_rules.operands import (
     narrow_memory,
 )
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
-from tilewright.tir.transform.machine import Machine
+from tilewright.tir.transform.machine import LINE_BYTES, Machine
 
 MOST_ROWS: Final = 8
 """Maximum number of rows that are worked on at once."""
+
+MOST_VECTORS: Final = 64
+"""Maximum number of vectors in rows that are worked on at once by default."""
+
+MIN_ROW_BYTES: Final = 4 * LINE_BYTES
+"""Length of a row below which hardware knows as well what comes next."""
 
 MOSTLY: Final = 0.9
 """The part of the time that cores should have something to do, so that stages may share loops."""
@@ -129,7 +135,8 @@ def share_loops(sch: Schedule, group: Group) -> list[LoopRV]:
     variables = anchor.accesses.spatial[: group.shared]
     loops = sch.get_loops(anchor.block)[: group.shared]
     counts = powers_of_two(1, min(MOST_ROWS, anchor.accesses.extent(variables[-1])))
-    loops[-1], _ = sch.split(loops[-1], [None, choose(sch, counts, 1)])
+    best = max(n for n in counts if n == 1 or _gains_by(n, group))
+    loops[-1], _ = sch.split(loops[-1], [None, choose(sch, counts, best)])
     for item in anchor.epilogue:
         if any(producer in producers for producer in item.producers):
             sch.reverse_compute_at(item.block, loops[-1], preserve_unit_loops=True)
@@ -137,6 +144,29 @@ def share_loops(sch: Schedule, group: Group) -> list[LoopRV]:
         for item in (*stage.epilogue, stage):
             sch.compute_at(item.block, loops[-1], preserve_unit_loops=True)
     return loops
+
+
+def _gains_by(rows: int, group: Group) -> bool:
+    """Whether to work on some rows at once: short ones with long calculations, such as `exp`, more
+    of which run at the same time then. What is computed once for each row fills vectors.
+
+    Each core still has about as many rows as others, and the next row is asked for one by one.
+    """
+    accesses, machine = group.stages[-1].accesses, group.stages[-1].machine
+    row = accesses.known_count(accesses.spatial[group.shared :])
+    others = accesses.count(accesses.spatial[: group.shared])
+    if row is None or any(s.contraction is not None or s.epilogue for s in group.stages):
+        return False
+    turns = -(-others // (rows * machine.cores))  # those of a core
+    store = accesses.stores[0]
+    dtype = store.buffer.dtype
+    if accesses.size(store) > machine.own_cache and row * dtype.itemsize >= MIN_ROW_BYTES:
+        return False
+    return (
+        rows * -(-row // machine.lanes(dtype)) <= MOST_VECTORS
+        and any(is_long(stage.accesses.block) for stage in group.stages)
+        and (machine.cores == 1 or others >= MOSTLY * rows * machine.cores * turns)
+    )
 
 
 def append_epilogues(stages: Sequence[Stage]) -> list[Stage]:

@@ -16,11 +16,11 @@ from tilewright.schedule_rules.choices import is_choice
 from tilewright.schedule_rules.nest import attempt, block_of, is_complete
 from tilewright.schedule_rules.operands import find_contraction
 from tilewright.tir.buffer import BufferLoad
+from tilewright.tir.numerics import KERNELS
 from tilewright.tir.schedule import BlockRV, Schedule
 from tilewright.tir.stmt import Block, BufferStore
-from tilewright.tir.transform.lower_math import EXPANDED
 
-LONG: Final = frozenset(EXPANDED)
+LONG: Final = frozenset(Op.get(f"tir.{name}") for name in KERNELS)
 """Operators that are long chains of arithmetic. One that needs another one is not computed in the
 same loop: a processor would wait there, and does not see the next vectors soon enough."""
 

@@ -3,20 +3,15 @@ asked for, and those of long results go past the caches."""
 
 from __future__ import annotations
 
-from typing import Final
-
 from tilewright.schedule_rules.decisions import choose
 from tilewright.schedule_rules.far_memory import has_large_cache, is_far
-from tilewright.schedule_rules.groups import Group
+from tilewright.schedule_rules.groups import MIN_ROW_BYTES, Group
 from tilewright.tir.schedule import LoopRV, Schedule
 from tilewright.tir.stmt import ForKind
 from tilewright.tir.transform.branches import is_simple
 from tilewright.tir.transform.insert_prefetches import SOFTWARE_PREFETCH
-from tilewright.tir.transform.machine import LINE_BYTES, Machine
+from tilewright.tir.transform.machine import Machine
 from tilewright.tir.transform.stream_stores import NONTEMPORAL_STORES
-
-MIN_ROW_BYTES: Final = 4 * LINE_BYTES
-"""Length of a row below which hardware knows as well what comes next."""
 
 
 def fetch_next_rows(sch: Schedule, loop: LoopRV, group: Group, machine: Machine) -> None:
