@@ -223,6 +223,27 @@ def test_a_single_row_is_multiplied_by_rows_of_weights(n, k, dtype):
     assert "_rf = T.alloc_buffer" in script
 
 
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [("haswell", "int8"), ("cascadelake", "int8"), ("znver4", "uint8"), ("znver4", "bfloat16"),
+     ("dotprod", "int8")],
+)  # fmt: skip
+def test_a_single_row_is_multiplied_by_a_constant_matrix(name, dtype, transposed):
+    """Of which panels have the steps of a group side by side."""
+    target, rng = Target(PROCESSORS[name][0]), np.random.default_rng(0)
+    b = "int8" if dtype == "uint8" else dtype
+    func = product(1, 70, 37, dtype, b, transposed=transposed).with_attr(CONSTANT_PARAMS, [1])
+    mod = tvm.default_schedule(func, target).mod
+    assert "T.dp" in mod["main"].script()
+    _, copies = lift_copies(mod["main"].without_attr(CONSTANT_PARAMS), [1])
+    assert set(copies) == {1}
+    x = numbers(rng, (1, 37), dtype)
+    y = numbers(rng, (70, 37) if transposed else (37, 70), b)
+    want = x.astype("float64") @ (y.T if transposed else y).astype("float64")
+    assert_close(run(mod, [x, y], (1, 70), target), want.astype(sums(dtype)))
+
+
 @pytest.mark.parametrize("dtype", ["int8", "bfloat16"])
 def test_a_step_of_products_of_rows_loads_and_multiplies_and_no_more(dtype):
     mod, target = with_rows_of_weights(8, 64, 1024, dtype)

@@ -105,10 +105,7 @@ def tile_products(
         return apart(tile_products, sch, nest, machine, epilogue, most)
     if found is None:
         single = find_single_row(nest.accesses)
-        along = single and find_row_products(single, machine, nest.outer, constants)
-        if along is None or along.dot.is_multiply_add:  # as a reduction is as fast as memory
-            return []
-        return [partial(multiply_along_rows, along, epilogue)]
+        return [] if single is None else _of_single_row(single, nest, machine, constants, epilogue)
     found = replace(found, few_rows=few_rows(sch), narrow=narrow_memory(sch))
     ways = plans(found, machine, nest.outer, constants)
     if most < math.inf and ways:
@@ -136,6 +133,25 @@ def tile_products(
     rule = reduce_along_rows if nest.reduces_along(inner) else reduce_along_columns
     reduced = [partial(_reduce, way, machine, epilogue) for way in rule(sch, nest, machine)]
     return [*reduced[:1], *tiled]
+
+
+def _of_single_row(
+    single: Contraction,
+    nest: Nest,
+    machine: Machine,
+    constants: frozenset[Var],
+    epilogue: Sequence[BlockRV],
+) -> Sequence[Structure]:
+    """The structures of a single row by instructions that add several products at once; without
+    these, a reduction is as fast as memory."""
+    along = find_row_products(single, machine, nest.outer, constants)
+    if along is not None and not along.dot.is_multiply_add:
+        return [partial(multiply_along_rows, along, epilogue)]
+    if single.moving[0].buffer.data not in constants:
+        return []
+    ways = _dot_product_plans(single, machine, nest.outer, constants)
+    ways = [plan for plan in ways if not (plan.transposed or plan.in_tiles)]
+    return [partial(tile_contraction, plan, epilogue) for plan in ways]
 
 
 def prefers_vectors_along(
