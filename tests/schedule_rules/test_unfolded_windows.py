@@ -1,5 +1,7 @@
 """Convolutions of few channels, whose windows are unfolded into the columns of a matrix."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -42,17 +44,17 @@ def allocated(func):
 
 def is_unfolded(func, target=TARGET):
     """Whether panels are copied of what was first a matrix of windows."""
-    return "P_reindex" in tvm.default_schedule(func, target).mod.script()
+    return bool(re.search("[AP]_reindex", tvm.default_schedule(func, target).mod.script()))
 
 
 @settings(max_examples=40, deadline=None)
 @given(
     target=st.sampled_from(sorted(TARGETS)),
     dtype=st.sampled_from(["int8", "uint8", "bfloat16"]),
-    channels=st.integers(1, 9),
+    channels=st.sampled_from([1, 3, 4, 9, 40]),
     size=st.integers(8, 40),
     filters=st.sampled_from([3, 16, 20, 64]),
-    width=st.sampled_from([2, 3, 5, 7]),
+    width=st.sampled_from([1, 2, 3, 5, 7]),
     stride=st.sampled_from([1, 2, 3]),
     batch=st.integers(1, 2),
     seed=st.integers(0, 99),
@@ -103,9 +105,17 @@ def test_windows_are_unfolded_row_by_row():
 
 @pytest.mark.parametrize(
     ("channels", "width", "stride", "expected"),
-    [(3, 7, 2, True), (1, 5, 1, True), (64, 3, 1, False), (3, 7, 3, False), (3, 1, 1, False)],
+    [
+        (3, 7, 2, True),
+        (1, 5, 1, True),
+        (64, 3, 1, False),
+        (3, 7, 3, False),
+        (3, 1, 1, False),
+        (64, 1, 2, True),
+        (64, 3, 2, False),
+    ],
 )
-def test_few_channels_whose_windows_are_near_each_other(channels, width, stride, expected):
+def test_few_channels_or_every_other_pixel(channels, width, stride, expected):
     func = convolution(1, channels, 56, 64, width, stride, "int8", "int8")
     assert is_unfolded(func) == expected
 
@@ -146,3 +156,20 @@ def test_cores_share_the_rows_of_an_image():
     x, w = numbers(rng, (1, 3, 32, 32), "int8"), numbers(rng, (32, 3, 7, 7), "int8")
     got, _ = run(func, [x, w], (1, 32, 16, 16), target)
     assert_close(got, convolved(x, w, 2))
+
+
+def test_results_of_short_rows_are_calculated_in_vectors():
+    """Seven pixels are less than half of a vector: the filters of a pixel are one."""
+    A = te.placeholder((1, 64, 7, 7), "int8", "A")
+    W = te.placeholder((32, 64, 3, 3), "int8", "W")
+    total = topi.nn.conv2d_nchw(A, W, 1, 1, 1, "int32")
+    C = te.compute(total.shape, lambda *at: total(*at).astype("float32") * 0.5 + 1, "C")
+    func = te.create_prim_func([A, W, C])
+    sch = tvm.default_schedule(func, TARGET)
+    *_, pixel, filters = (sch.get(loop) for loop in sch.get_loops("C"))
+    assert int(pixel.extent) == 7
+    assert filters.kind is ForKind.VECTORIZED
+    rng = np.random.default_rng(0)
+    x, w = numbers(rng, (1, 64, 7, 7), "int8"), numbers(rng, (32, 64, 3, 3), "int8")
+    got, _ = run(func, [x, w], (1, 32, 7, 7))
+    np.testing.assert_array_equal(got, convolved(x, w).astype("float32") / 2 + 1)

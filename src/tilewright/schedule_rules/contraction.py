@@ -294,7 +294,9 @@ def _dot_product_plans(
             may_be_few = transposed and (is_grouped or not plan.in_tiles)
             whole = COLUMNS // (1 + transposed) if plan.in_tiles else plan.lanes
             least = plan.lanes // (dot.size + 1) if may_be_few else whole
-            if plan.may_pack(free) and is_worth_packing and plan.width_of_all >= least:
+            # Otherwise the windows would be copied with the pixels that strides skip.
+            is_wide = plan.width_of_all >= least or form.is_unfolded
+            if plan.may_pack(free) and is_worth_packing and is_wide:
                 plans.append(plan)
     return _in_order(plans, constants)
 

@@ -150,7 +150,8 @@ class Results(TiledContraction):
                 self.sch.vectorize(lane)
 
     def _transpose(self, consumer: BlockRV, place: LoopRV) -> None:
-        """Transpose squares of the results in registers."""
+        """Transpose squares of the results in registers; in short rows, calculate in vectors and
+        write one result after the other."""
         sch, lanes = self.sch, self.vectors.lanes
         accesses = accesses_of(block_of(sch, consumer))
         loops = loops_by_iterator(sch, consumer, loops_around(sch, consumer, place))
@@ -162,11 +163,14 @@ class Results(TiledContraction):
             across = [v for v in others if any(load.stride(v) == 1 for load in accesses.loads)]
         if len(along) != 1 or len(across) != 1:
             return
+        outer = [loops[var] for var in without(others, *across)]
         if (extent_of(sch, loops[along[0]]) or 0) < lanes // LEAST_LANES:
+            (piece,), lane = split_into(sch, loops[across[0]], [lanes], vector=True)
+            sch.reorder(*outer, *present(piece), loops[along[0]], lane)
+            sch.vectorize(lane)
             return
         (piece,), row = split_into(sch, loops[across[0]], [lanes])
         (strip,), lane = split_into(sch, loops[along[0]], [lanes], vector=True)
-        outer = [loops[var] for var in without(others, *across)]
         sch.reorder(*outer, *present(piece, strip), row, lane)
         sch.unroll(row)
         sch.vectorize(lane)

@@ -9,9 +9,10 @@ the channels are filled up::
         B_reindex[k, f] = B[f, k // 49, k % 49 // 7, k % 7]
         C[f, y, x] += A_reindex[k, y, x] * B_reindex[k, f]
 
-Whatever packs the operands then reads `A` and `B` themselves: the windows of a few rows of an image
-are in panels at a time, and no others anywhere (im2col, as of K. Chellapilla et al., "High
-Performance Convolutional Neural Networks for Document Processing", 2006, but panel by panel).
+Pixels of which strides skip some are next to each other in such a matrix, too. Whatever packs the
+operands then reads `A` and `B` themselves: the windows of a few rows of an image are in panels at a
+time, and no others anywhere (im2col, as of K. Chellapilla et al., "High Performance Convolutional
+Neural Networks for Document Processing", 2006, but panel by panel).
 """
 
 from __future__ import annotations
@@ -98,8 +99,8 @@ def unfolded_structure(
 
 
 def _may_unfold(found: Contraction, machine: Machine) -> bool:
-    """Whether windows overlap along rows whose neighbours are side by side, and have few channels
-    for an instruction that adds many products."""
+    """Whether windows with few channels for an instruction that adds many products overlap along
+    rows whose neighbours are side by side, or consist of every other pixel."""
     accesses = found.accesses
     if len(found.moving) != 1 or len(found.fixed) != 1 or not found.has_windows():
         return False
@@ -111,9 +112,8 @@ def _may_unfold(found: Contraction, machine: Machine) -> bool:
     distance = image.stride(found.column)
     steps = [v for v in accesses.reduction if accesses.extents[v] != 1]
     return (
-        len(steps) > 1
-        and all(load.mentions(var) for load in accesses.loads for var in steps)
-        and accesses.extent(steps[0]) < MOST_CHANNELS
+        all(load.mentions(var) for load in accesses.loads for var in steps)
+        and (accesses.extent(steps[0]) < MOST_CHANNELS or len(steps) == 1)
         and distance is not None
         and 0 < distance <= NEAR
     )

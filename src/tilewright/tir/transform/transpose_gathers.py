@@ -55,6 +55,12 @@ _IF = Op.get("tir.if_then_else")
 LEAST_BITS = 128
 """Shorter parts of rows are not worth a load each."""
 
+LEAST_NARROW_BITS = 64
+"""The same of elements that no instruction gathers."""
+
+NARROW_BITS = 16
+"""Size of the largest of these."""
+
 WIDE_BITS = 64
 """Size of the largest elements of vectors."""
 
@@ -198,7 +204,8 @@ def _groups(stores: Sequence[Stmt]) -> Iterator[tuple[list[list[BufferLoad]], in
         while start < len(offsets):
             count, first = lanes, loads[offsets[start]][0]
             size = store_step(stores[statement[first]])
-            least = size if _may_be_wider(first, count, size) else LEAST_BITS // bits
+            least = (LEAST_NARROW_BITS if bits <= NARROW_BITS else LEAST_BITS) // bits
+            least = size if _may_be_wider(first, count, size) else least
             while count >= least and not _are_neighbours(offsets, start, count):
                 count //= 2
             if count >= least and count > 1:
