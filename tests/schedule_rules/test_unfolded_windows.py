@@ -120,6 +120,14 @@ def test_few_channels_or_every_other_pixel(channels, width, stride, expected):
     assert is_unfolded(func) == expected
 
 
+def test_a_single_step_is_no_sum():
+    rng = np.random.default_rng(0)
+    x, w = numbers(rng, (1, 1, 9, 9), "int8"), numbers(rng, (16, 1, 1, 1), "int8")
+    func = convolution(1, 1, 9, 16, 1, 2, "int8", "int8")
+    got, _ = run(func, [x, w], (1, 16, 5, 5))
+    assert_close(got, convolved(x, w, 2))
+
+
 def test_only_instructions_that_add_several_products_need_it():
     func = convolution(1, 3, 56, 64, 7, 2, "bfloat16", "bfloat16")
     assert not is_unfolded(func, Target(PROCESSORS["haswell"][0]))

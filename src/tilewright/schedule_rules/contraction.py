@@ -116,11 +116,13 @@ def tile_products(
     other = cycles(ways[0], constants) if ways else math.inf
     unfolded = find_unfolded(plans, sch, nest, found, machine)
     if unfolded is not None:
-        structure = unfolded_structure(plans, found, machine, epilogue)
         time = cycles(unfolded.plan, unfolded.constants)
-        if time < other:
-            return [structure, *tiled]
-        tiled += [structure] if time <= most * other else []
+        faster = (n for n, plan in enumerate(ways) if cycles(plan, constants) > time)
+        number = next(faster, len(ways))
+        if time <= most * other:
+            tiled.insert(number, unfolded_structure(plans, found, machine, epilogue))
+        if number == 0:
+            return tiled
     along = find_row_products(found, machine, nest.outer, constants)
     if along is not None:
         structure = partial(multiply_along_rows, along, epilogue)

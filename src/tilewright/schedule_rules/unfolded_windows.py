@@ -112,8 +112,9 @@ def _may_unfold(found: Contraction, machine: Machine) -> bool:
     distance = image.stride(found.column)
     steps = [v for v in accesses.reduction if accesses.extents[v] != 1]
     return (
-        all(load.mentions(var) for load in accesses.loads for var in steps)
-        and (accesses.extent(steps[0]) < MOST_CHANNELS or len(steps) == 1)
+        len(steps) > 0
+        and all(load.mentions(var) for load in accesses.loads for var in steps)
+        and (len(steps) == 1 or accesses.extent(steps[0]) < MOST_CHANNELS)
         and distance is not None
         and 0 < distance <= NEAR
     )

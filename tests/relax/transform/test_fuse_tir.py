@@ -59,6 +59,22 @@ def test_equal_groups_share_a_tensor_program():
     assert_same_results(layers(3), mod, (4, 8), (8, 8), (8,))
 
 
+def test_what_does_not_depend_on_a_product_is_computed_before_it():
+    """Whatever the order in the graph is: then what reads both may be computed for each tile."""
+
+    def make(builder, x, w, b):
+        product = emit(builder, programs.matmul, x, w)
+        return emit(builder, programs.add, product, emit(builder, programs.relu, b))
+
+    arrays = {"x": array(4, 8), "w": array(8, 8), "b": array(8)}
+    mod = fused(built(arrays, make))
+    sch = tir.Schedule(mod)
+    sch.work_on("fused_matmul_relu_add")
+    names_in_order = [sch.get(block).name_hint for block in sch.get_child_blocks("root")]
+    assert names_in_order == ["relu", "matmul", "T_add"]
+    assert_same_results(built(arrays, make), mod, (4, 8), (8, 8), (8,))
+
+
 def test_programs_that_are_called_elsewhere_stay():
     def make(builder, x, w):
         hidden = emit(builder, programs.relu, emit(builder, programs.matmul, x, w))

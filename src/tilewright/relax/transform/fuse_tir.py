@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from tilewright.error import LoweringError
@@ -40,7 +40,7 @@ from tilewright.relax.struct_info import (
 )
 from tilewright.relax.transform.fuse_ops import PRIMITIVE
 from tilewright.relax.transform.fusion_graph import OP_PATTERN, called_kernel, kernel_arguments
-from tilewright.tir.analysis.pattern_kind import pattern_kind
+from tilewright.tir.analysis.pattern_kind import PatternKind, pattern_kind
 from tilewright.tir.buffer import Buffer, decl_buffer
 from tilewright.tir.function import PrimFunc
 from tilewright.tir.transform.join_functions import FunctionCall, join_functions
@@ -125,12 +125,9 @@ class _Joining:
         body = self.func.body
         if not isinstance(body, SeqExpr):
             raise _UnsupportedError
-        calls = [
-            call
-            for block in body.blocks
-            for binding in block.bindings
-            for call in self._calls(binding)
-        ]
+        bindings = [binding for block in body.blocks for binding in block.bindings]
+        ordered = _products_late(bindings, self.mod)
+        calls = [call for binding in ordered for call in self._calls(binding)]
         outputs = self._results(body.body)
         taken = {*inputs, *self.constants.values()}
         if any(buffer in taken for buffer in outputs) or len(set(outputs)) != len(outputs):
@@ -205,6 +202,29 @@ class _Joining:
         if found is None:
             raise _UnsupportedError
         return found
+
+
+def _products_late(bindings: Sequence[Binding], mod: IRModule) -> list[Binding]:
+    """Bindings with those that do not depend on a product in front of it, so that what reads both
+    may be computed for each tile of the product."""
+    ordered: list[Binding] = []
+    waiting: dict[Var, Binding] = {}
+    for binding in bindings:
+        if _is_product(binding, mod) or any(node in waiting for node in walk(binding.value)):
+            waiting[binding.var] = binding
+        else:
+            ordered.append(binding)
+    return [*ordered, *waiting.values()]
+
+
+def _is_product(binding: Binding, mod: IRModule) -> bool:
+    """Whether a binding calls a tensor program each of whose operands is used again and again."""
+    gvar = called_kernel(binding)
+    callee = None if gvar is None or gvar not in mod else mod[gvar]
+    if not isinstance(callee, PrimFunc):
+        return False
+    kind = int(callee.attrs.get(OP_PATTERN, PatternKind.OPAQUE))
+    return kind == PatternKind.OUT_EWISE_FUSABLE
 
 
 def _buffers_for(name: str, info: StructInfo | None) -> list[Buffer]:
