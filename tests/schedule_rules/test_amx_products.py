@@ -378,6 +378,17 @@ def test_half_a_tile_of_filters_is_enough(filters, expected):
     assert (counts.get("tdpbf16ps", 0) > 0) == expected
 
 
+@pytest.mark.parametrize("dtype", ["int8", "bfloat16"])
+def test_channels_of_windows_are_filled_up(dtype):
+    """Fifty channels are no multiple of a tile's steps; those of zeros are put behind them where
+    the image is packed."""
+    rng = np.random.default_rng(0)
+    x, w = numbers(rng, (1, 50, 16, 16), dtype), numbers(rng, (40, 50, 3, 3), dtype)
+    got, counts = run(convolution(1, 50, 16, 40, 3, 1, dtype, dtype), [x, w], (1, 40, 16, 16))
+    assert_close(got, convolved(x, w))
+    assert sum(counts.get(name, 0) for name in INSTRUCTIONS) > 0
+
+
 def test_rows_of_a_tile_go_down_an_image_of_odd_width():
     """Seventeen windows are no multiple of a tile, and nothing can be put behind the last one."""
     rng = np.random.default_rng(0)

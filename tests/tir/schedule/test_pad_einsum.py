@@ -155,7 +155,7 @@ def test_elements_that_are_not_padded_may_be_indexed_by_anything():
                 C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vj + vk]
 
     check(before, [4, 1, 1])
-    refused(before, "different iterators", [1, 3, 1])
+    refused(before, "`vj` is not the index of one whole dimension", [1, 3, 1])
 
 
 def test_between_producers_and_consumers():
@@ -398,8 +398,8 @@ def test_indices():
                 vi = T.axis.spatial(3, i)
                 C[vi] = A[vi]
 
-    refused(diagonal, "not different iterators, each over its whole dimension", [2])
-    refused(part, "not different iterators, each over its whole dimension", [2])
+    refused(diagonal, "`vi` is not the index of one whole dimension", [2])
+    refused(part, "`vi` is not the index of one whole dimension", [2])
 
 
 def test_two_ways():
@@ -523,5 +523,23 @@ def first_image(
             C[vi, vj] = C[vi, vj] + A[0, vi, vk] * B[vk, vj]
 
 
-def test_the_index_of_one_of_several_elements_is_not():
-    refused(first_image, "not different iterators, each over its whole dimension", [4, 1, 2])
+def test_indices_that_are_not_padded_may_be_constants():
+    check(first_image, [4, 1, 2])
+
+
+@T.prim_func
+def windows(
+    A: T.Buffer((5, 9), "float32"), B: T.Buffer((4, 5, 3), "float32"), C: T.Buffer((4, 7), "float32")
+):
+    for f, x, c, k in T.grid(4, 7, 5, 3):
+        with T.block("C"):
+            vf, vx, vc, vk = T.axis.remap("SSRR", [f, x, c, k])
+            with T.init():
+                C[vf, vx] = T.float32(0)
+            C[vf, vx] = C[vf, vx] + A[vc, vx + vk] * B[vf, vc, vk]
+
+
+def test_windows_may_be_in_dimensions_that_are_not_padded():
+    check(windows, [3, 1, 4, 1])
+    refused(windows, "`vx` is not the index of one whole dimension", [1, 2, 1, 1])
+    refused(windows, "does not depend on `vk`", [1, 1, 1, 2])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import NamedTuple
 
 from tilewright.arith import Analyzer
@@ -169,24 +169,25 @@ def elements_nest(name: str, target: Buffer, element: Callable[[tuple[Var, ...]]
     return nest(loops, BlockRealize(tuple(loops), TRUE, block))[1]
 
 
-def require_plain_indices(einsum: Einsum, load: BufferLoad, analyzer: Analyzer) -> None:
-    """Refuse an element whose indices are not different iterators that span their dimensions.
-
-    The index in a dimension of one element may also be 0.
-    """
+def require_plain_indices(
+    einsum: Einsum, load: BufferLoad, padded: Collection[Var], analyzer: Analyzer
+) -> None:
+    """Refuse an element whose place depends on padded iterators in another way than by one index
+    that is such an iterator, over its whole dimension."""
     domains = {item.var: item.dom for item in einsum.realize.block.iter_vars}
     seen: set[Var] = set()
     for index, extent in zip(load.indices, load.buffer.shape, strict=True):
-        if is_const_int(index, 0) and is_const_int(extent, 1):
+        mentioned = [var for var in variables_of(index) if var in padded]
+        if not mentioned:
             continue
         domain = domains.get(index) if isinstance(index, Var) else None
         if domain is None or index in seen or not analyzer.can_prove_equal(domain.extent, extent):
             raise ScheduleError(
-                f"{{0}} uses `{load!r}`, in which the indices are not different iterators, each "
-                "over its whole dimension",
+                f"{{0}} uses `{load!r}`, in which `{mentioned[0].name}` is not the index of one "
+                "whole dimension, and of no other",
                 at=[einsum.realize],
             )
-        seen.update(variables_of(index))
+        seen.update(mentioned)
 
 
 def require_zero_in_padding(einsum: Einsum, padded: set[Var]) -> None:

@@ -65,9 +65,9 @@ def pad_einsum(tree: FunctionTree, block: BlockRealize, padding: list[Number]) -
                     C[vi, vj] = T.float32(0)
                 C[vi, vj] = C[vi, vj] + A_pad[vi, vk] * B_pad[vk, vj]
 
-    Requires: the block sums products of elements, or stores such a sum; the indices of each element
-    are different iterators, each over its whole dimension, or 0 where that has one element; each
-    iterator is bound to a loop of its own over its domain, and nothing else is in these loops. Each
+    Requires: the block sums products of elements, or stores such a sum; an index that depends on a
+    padded iterator is that iterator, over a whole dimension, and the only one; each iterator is
+    bound to a loop of its own over its domain, and nothing else is in these loops. Each
     term has an element that is 0 in the padding of the reduction, and none that may be infinite
     there.
 
@@ -158,7 +158,7 @@ def _padded_buffers(
                 f"`{buffer.name}` would be padded in two ways for {{0}}", at=[einsum.realize]
             )
         if any(var in extents for index in load.indices for var in variables_of(index)):
-            require_plain_indices(einsum, load, analyzer)
+            require_plain_indices(einsum, load, extents, analyzer)
             if buffer not in pads:
                 name = f"{buffer.name}_pad"
                 pads[buffer] = decl_buffer(shape, buffer.dtype, name, scope=buffer.scope())
