@@ -112,7 +112,7 @@ def tile_products(
         times = [cycles(plan, constants) for plan in ways]
         limit = most * min(times)
         ways = [ways[0], *(p for p, t in zip(ways[1:], times[1:], strict=True) if t <= limit)]
-    tiled = [partial(tile_contraction, plan, epilogue) for plan in ways]
+    tiled: list[Structure] = [partial(tile_contraction, plan, epilogue) for plan in ways]
     other = cycles(ways[0], constants) if ways else math.inf
     unfolded = find_unfolded(plans, sch, nest, found, machine)
     if unfolded is not None:

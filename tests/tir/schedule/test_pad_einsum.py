@@ -529,8 +529,9 @@ def test_indices_that_are_not_padded_may_be_constants():
 
 @T.prim_func
 def windows(
-    A: T.Buffer((5, 9), "float32"), B: T.Buffer((4, 5, 3), "float32"), C: T.Buffer((4, 7), "float32")
-):
+    A: T.Buffer((5, 9), "float32"), B: T.Buffer((4, 5, 3), "float32"),
+    C: T.Buffer((4, 7), "float32"),
+):  # fmt: skip
     for f, x, c, k in T.grid(4, 7, 5, 3):
         with T.block("C"):
             vf, vx, vc, vk = T.axis.remap("SSRR", [f, x, c, k])
