@@ -1,5 +1,6 @@
 """Passes that know what operators of neural networks compute."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 from tests.relax.builders import array, bindings_in, module_of
@@ -88,6 +89,39 @@ def test_batch_norm_in_inference(axis, scale, center):
     assert "nn.batch_norm" not in names_of(after["main"])
     assert_unchanged(DecomposeOpsForInference(), after)
     assert_unchanged(DecomposeOpsForTraining(), before)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("change", [DecomposeOpsForInference(), FoldBatchnormToConv2D()])
+def test_half_precision_is_normalised_in_single_precision(dtype, change):
+    """Each result is rounded once, also where the mean is far from 0 and the variance is small."""
+    convolves = isinstance(change, FoldBatchnormToConv2D)
+    shape = (1, 8, 8, 8)
+    ones = np.zeros((8, 8, 1, 1), "float32")
+    ones[range(8), range(8)] = 1  # each channel on its own
+    rng = np.random.default_rng(0)
+    data = (3 + rng.standard_normal(shape) / 16).astype(dtype)
+    scales = [rng.uniform(0.5, 2, 8), rng.standard_normal(8), np.full(8, 3.0), np.full(8, 1 / 256)]
+    params = [relax.const(np.asarray(value, dtype)) for value in scales]
+    x = relax.Var("x", array(*shape, dtype=dtype))
+
+    def make(builder, x):
+        image = op.nn.conv2d(x, relax.const(ones.astype(dtype))) if convolves else x
+        return relax.TupleGetItem(norm(builder, builder.emit(image), 1, params), 0)
+
+    after = change(in_dataflow(x, make=make))
+    assert "nn.batch_norm" not in names_of(after["main"])
+    (got,) = flat(evaluate(after, data))
+    gamma, beta, mean, variance = (np.asarray(s, dtype).astype("float64") for s in scales)
+    factor = (gamma / np.sqrt(variance + 1e-5)).reshape(8, 1, 1)
+    want = (data.astype("float64") - mean.reshape(8, 1, 1)) * factor + beta.reshape(8, 1, 1)
+    assert got.dtype == dtype
+    step = float(ml_dtypes.finfo(dtype).eps)
+    error = np.abs(got.astype("float64") - want)
+    if convolves:  # the weights are rounded, too
+        assert (error <= step * (np.abs(want) + 4 * np.abs(factor))).all()
+    else:
+        assert (error <= step * np.abs(want) + 1e-4).all()
 
 
 def test_normalisation_in_training():

@@ -22,6 +22,7 @@ from tilewright.relax.transform.function_pass import (
     constant_of,
     is_call_of,
 )
+from tilewright.topi.operands import accumulator
 
 Rule = Callable[[BlockBuilder, Call], "RelaxExpr | None"]
 """What a call becomes; None where it stays."""
@@ -43,15 +44,30 @@ def along_axis(builder: BlockBuilder, vector: RelaxExpr, axis: int, ndim: int) -
     return builder.emit(op.reshape(vector, (info.extents[0], *[1] * trailing)))
 
 
+def widened(builder: BlockBuilder, value: RelaxExpr) -> RelaxExpr:
+    """An array in the dtype of sums of its elements: half precision in single precision."""
+    dtype = DType(value.struct_info.dtype)  # type: ignore[union-attr]
+    wide = accumulator(dtype)
+    return value if wide is dtype else builder.emit(op.astype(value, str(wide)))
+
+
+def converted(builder: BlockBuilder, value: RelaxExpr, like: RelaxExpr) -> RelaxExpr:
+    """An array in the dtype of another one."""
+    value = builder.normalize(value)
+    dtype, wanted = value.struct_info.dtype, like.struct_info.dtype  # type: ignore[union-attr]
+    return value if dtype is wanted else op.astype(value, str(wanted))
+
+
 def scale_and_shift(builder: BlockBuilder, call: Call) -> tuple[RelaxExpr, RelaxExpr] | None:
-    """The factor and the summand per channel to which a `batch_norm` in inference is equivalent.
+    """The factor and the summand per channel to which a `batch_norm` in inference is equivalent,
+    in single precision at least.
 
     None for one in training, and where the shapes are not known.
     """
-    _, gamma, beta, mean, variance = call.args
     known = all(getattr(arg.struct_info, "extents", None) is not None for arg in call.args)
     if call.attrs["training"] or not known:
         return None
+    gamma, beta, mean, variance = (widened(builder, arg) for arg in call.args[1:])
     epsilon = scalar(call.attrs["epsilon"], variance)
     factor = builder.emit(op.rsqrt(op.add(variance, epsilon)))
     if call.attrs["scale"]:
@@ -68,8 +84,8 @@ def _batch_norm(builder: BlockBuilder, call: Call) -> RelaxExpr | None:
     data, axis = call.args[0], int(call.attrs["axis"])
     ndim = data.struct_info.ndim  # type: ignore[union-attr]
     factor, shift = (along_axis(builder, part, axis, ndim) for part in parts)
-    result = builder.emit(op.add(op.multiply(data, factor), shift))
-    return Tuple([result, *call.args[3:]])
+    result = op.add(op.multiply(widened(builder, data), factor), shift)
+    return Tuple([builder.emit(converted(builder, result, data)), *call.args[3:]])
 
 
 def _dropout(builder: BlockBuilder, call: Call) -> RelaxExpr | None:
@@ -240,11 +256,13 @@ class _Folding(CountingMutator):
             return None
         factor, shift = parts
         outputs = str(convolution.attrs["kernel_layout"]).index("O")
-        scaled = op.multiply(weight, along_axis(builder, factor, outputs, info.ndim))
-        args = (convolution.args[0], builder.emit(scaled))
+        factors = along_axis(builder, factor, outputs, info.ndim)
+        scaled = op.multiply(widened(builder, weight), factors)
+        args = (convolution.args[0], builder.emit(converted(builder, scaled, weight)))
         value = builder.emit(convolution.replace(args=args, struct_info=None))
         shift = along_axis(builder, shift, channel, result.ndim)
         if added is not None:
             factor = along_axis(builder, factor, channel, result.ndim)
-            shift = builder.emit(op.add(op.multiply(added, factor), shift))
-        return Tuple([builder.emit(op.add(value, shift)), *norm.args[3:]])
+            shift = builder.emit(op.add(op.multiply(widened(builder, added), factor), shift))
+        result = converted(builder, op.add(widened(builder, value), shift), value)
+        return Tuple([builder.emit(result), *norm.args[3:]])
