@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any, Final
 
 from tilewright.relax import op
 from tilewright.relax.frontend.table import UnsupportedError
 from tilewright.relax.frontend.torch.graph import Graph
+from tilewright.relax.frontend.torch.single_precision import in_single
 from tilewright.relax.frontend.torch.table import convert_by, converts
 
 _FUNCTIONS: Final = {
@@ -39,9 +39,10 @@ def neg(graph: Graph, x: Any) -> Any:
 
 
 @converts("aten.log1p")
+@in_single
 def log1p(graph: Graph, x: Any) -> Any:
     """``log(1 + x)``, also for small `x`: Kahan's correction of what ``1 + x`` rounds off."""
-    x = graph.cast(x, graph.dtype)
+    x = graph.cast(x, graph.full_dtype)
     rounded = graph.emit(op.add(x, 1))
     exact = graph.emit(op.equal(rounded, 1))
     lost = op.where(exact, 1, op.subtract(rounded, 1))
@@ -51,9 +52,10 @@ def log1p(graph: Graph, x: Any) -> Any:
 
 
 @converts("aten.expm1")
+@in_single
 def expm1(graph: Graph, x: Any) -> Any:
     """``exp(x) - 1``, also for small `x`, by the same correction."""
-    x = graph.cast(x, graph.dtype)
+    x = graph.cast(x, graph.full_dtype)
     power = graph.emit(op.exp(x))
     difference = graph.emit(op.subtract(power, 1))
     exact = graph.emit(op.equal(power, 1))
@@ -100,6 +102,7 @@ def threshold(graph: Graph, x: Any, limit: float, value: float) -> Any:
 
 
 @converts("aten.elu")
+@in_single
 def elu(graph: Graph, x: Any, alpha: float = 1, scale: float = 1, input_scale: float = 1) -> Any:
     """``scale x``, or ``scale alpha (exp(input_scale x) - 1)`` where it is negative."""
     # The exponential of what is positive may overflow; nothing is left of it.
@@ -116,19 +119,6 @@ def gelu(graph: Graph, x: Any, *, approximate: str = "none") -> Any:
     return graph.emit(op.nn.gelu_tanh(x) if approximate == "tanh" else op.nn.gelu(x))
 
 
-def _in_single(function: Callable[[Graph, Any], Any]) -> Callable[[Graph, Any], Any]:
-    """The conversion `function`, in single precision for half precision: rounded once, as torch
-    does."""
-
-    def convert(graph: Graph, x: Any) -> Any:
-        dtype = graph.dtype_of(x)
-        if dtype not in ("float16", "bfloat16"):
-            return function(graph, x)
-        return op.astype(graph.emit(function(graph, graph.cast(x, "float32"))), dtype)
-
-    return convert
-
-
 def _hard_gate(graph: Graph, x: Any) -> Any:
     """``(x + 3) / 6``, but at least 0 and at most 1."""
     clipped = op.clip(op.add(x, 3), 0, 6)
@@ -136,6 +126,7 @@ def _hard_gate(graph: Graph, x: Any) -> Any:
 
 
 @converts("aten.softplus")
+@in_single
 def softplus(graph: Graph, x: Any, beta: float = 1, threshold: float = 20) -> Any:
     """``log(1 + exp(beta x)) / beta``, and `x` where ``beta x`` is above the threshold."""
     scaled = graph.emit(op.multiply(x, beta))
@@ -146,6 +137,7 @@ def softplus(graph: Graph, x: Any, beta: float = 1, threshold: float = 20) -> An
 
 
 @converts("aten.log_sigmoid")
+@in_single
 def log_sigmoid(graph: Graph, x: Any) -> Any:
     """``log(sigmoid(x))``, which is ``min(x, 0) - log(1 + exp(-|x|))``."""
     small = graph.emit(op.exp(op.negative(op.abs(x))))
@@ -153,6 +145,7 @@ def log_sigmoid(graph: Graph, x: Any) -> Any:
 
 
 @converts("aten.glu")
+@in_single
 def glu(graph: Graph, x: Any, dim: int = -1) -> Any:
     """The first half along `dim`, times the sigmoid of the second."""
     first, second = graph.emit(op.split(x, 2, dim))
@@ -169,9 +162,12 @@ def dropout(graph: Graph, x: Any, p: float, train: bool) -> Any:
 
 convert_by({
     "aten.reciprocal": lambda graph, x: op.divide(1, graph.cast(x, graph.dtype)),
-    "aten.exp2": lambda graph, x: op.exp(op.multiply(graph.cast(x, graph.dtype), math.log(2))),
-    "aten.erfc aten.special_erfc":
-        lambda graph, x: op.subtract(1, op.erf(graph.cast(x, graph.dtype))),
+    "aten.exp2": in_single(
+        lambda graph, x: op.exp(op.multiply(graph.cast(x, graph.full_dtype), math.log(2)))
+    ),
+    "aten.erfc aten.special_erfc": in_single(
+        lambda graph, x: op.subtract(1, op.erf(graph.cast(x, graph.full_dtype)))
+    ),
     "aten.isnan": lambda graph, x: op.isnan(x),
     "aten.isinf": lambda graph, x: op.isinf(x),
     "aten.isfinite": lambda graph, x: op.isfinite(x),
@@ -182,9 +178,9 @@ convert_by({
     "aten.celu": lambda graph, x, alpha=1: elu(graph, x, alpha, 1, 1 / alpha),
     "aten.selu": lambda graph, x: elu(graph, x, 1.6732632423543772, 1.0507009873554805),
     "aten.silu": lambda graph, x: op.nn.silu(x),
-    "aten.hardsigmoid": _in_single(_hard_gate),
-    "aten.hardswish": _in_single(lambda graph, x: op.multiply(x, _hard_gate(graph, x))),
-    "aten.mish": lambda graph, x: op.multiply(x, op.tanh(softplus(graph, x))),
+    "aten.hardsigmoid": in_single(_hard_gate),
+    "aten.hardswish": in_single(lambda graph, x: op.multiply(x, _hard_gate(graph, x))),
+    "aten.mish": in_single(lambda graph, x: op.multiply(x, op.tanh(softplus(graph, x)))),
     "aten.softmax aten._softmax":
         lambda graph, x, dim, dtype=None: op.nn.softmax(graph.cast(x, graph.dtype), dim),
     "aten.log_softmax aten._log_softmax":

@@ -11,20 +11,34 @@ from tilewright.relax.frontend.table import UnsupportedError
 from tilewright.relax.frontend.torch.graph import Graph
 from tilewright.relax.frontend.torch.operators.binary import combine
 from tilewright.relax.frontend.torch.operators.reduction import vector_norm
+from tilewright.relax.frontend.torch.single_precision import dtype_of_sums
 from tilewright.relax.frontend.torch.table import convert_by, converts
+
+
+@converts("aten.linear")
+def linear(graph: Graph, x: Any, weight: Any, bias: Any = None) -> Any:
+    """``x @ weight.T + bias``."""
+    if bias is None:
+        return graph.emit(op.linear(x, weight))
+    wide = dtype_of_sums(graph, x)
+    bias = bias if wide is None else graph.cast(bias, wide)
+    return graph.cast(graph.emit(op.linear(x, weight, bias, wide)), graph.dtype)
 
 
 @converts("aten.addmm", "aten.baddbmm", "aten.addmv")
 def addmm(graph: Graph, bias: Any, x: Any, y: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """``beta bias + alpha x y``."""
-    product = graph.emit(op.matmul(x, y))
+    wide = dtype_of_sums(graph, x)
+    dtype = wide or graph.dtype
+    product = graph.emit(op.matmul(x, y, wide))
     if alpha != 1:
-        product = combine(graph, op.multiply, product, alpha, graph.dtype)
+        product = combine(graph, op.multiply, product, alpha, dtype)
     if beta == 0:
-        return product
+        return graph.cast(product, graph.dtype)
+    bias = graph.cast(bias, dtype)
     if beta != 1:
-        bias = combine(graph, op.multiply, bias, beta, graph.dtype)
-    return graph.emit(op.add(product, bias))
+        bias = combine(graph, op.multiply, bias, beta, dtype)
+    return graph.cast(graph.emit(op.add(product, bias)), graph.dtype)
 
 
 @converts("aten.addbmm")
@@ -141,11 +155,11 @@ def with_batch(graph: Graph, x: Any, rank: int) -> Any:
 
 
 def _with_bias(graph: Graph, value: Any, bias: Any, rank: int) -> Any:
-    """`value` plus a bias for each channel, in the shape of the result."""
+    """`value` plus a bias for each channel, in the shape and the dtype of the result."""
     if bias is not None:
         thin = graph.reshape(bias, [1, graph.shape_of(bias)[0], *[1] * rank])
-        value = graph.emit(op.add(value, thin))
-    return graph.reshape(value, graph.shape)
+        value = graph.emit(op.add(value, graph.cast(thin, graph.dtype_of(value))))
+    return graph.reshape(graph.cast(value, graph.dtype), graph.shape)
 
 
 @converts("aten.conv1d", "aten.conv2d", "aten.conv3d")
@@ -157,6 +171,8 @@ def convolve(
     rank = graph.rank_of(weight) - 2
     dilation = each(dilation, rank)
     settings = {"strides": each(stride, rank), "dilation": dilation, "groups": groups}
+    if bias is not None:
+        settings["out_dtype"] = dtype_of_sums(graph, x)
     pads = _padding(graph, padding, weight, dilation)
     value = _FORWARD[rank](with_batch(graph, x, rank), weight, padding=pads, **settings)
     return _with_bias(graph, graph.emit(value), bias, rank)
@@ -208,7 +224,6 @@ def convolution(
 
 
 convert_by({
-    "aten.linear": lambda graph, x, weight, bias=None: op.linear(x, weight, bias),
     "aten.mm aten.bmm aten.matmul aten.mv aten.dot": lambda graph, x, y: op.matmul(x, y),
     "aten.outer aten.ger": lambda graph, x, y: op.multiply(op.expand_dims(x, 1), y),
     "aten.einsum":

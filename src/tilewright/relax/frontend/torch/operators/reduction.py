@@ -9,6 +9,7 @@ from typing import Any, Final, TypeAlias
 from tilewright.relax import op
 from tilewright.relax.frontend.torch.graph import Graph
 from tilewright.relax.frontend.torch.operators.binary import combine
+from tilewright.relax.frontend.torch.single_precision import in_single
 from tilewright.relax.frontend.torch.table import convert_by, converts
 
 Dims: TypeAlias = "int | Sequence[int] | None"
@@ -49,6 +50,7 @@ convert_by({"aten.any": _truth(op.max), "aten.all": _truth(op.min)})
 
 
 @converts("aten.var.correction")
+@in_single
 def variance(
     graph: Graph, x: Any, dim: Dims = None, *, correction: Any = None, keepdim: bool = False
 ) -> Any:
@@ -68,6 +70,7 @@ def variance(
 
 
 @converts("aten.std.correction")
+@in_single
 def std(
     graph: Graph, x: Any, dim: Dims = None, *, correction: Any = None, keepdim: bool = False
 ) -> Any:
