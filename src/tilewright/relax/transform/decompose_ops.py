@@ -58,11 +58,16 @@ def converted(builder: BlockBuilder, value: RelaxExpr, like: RelaxExpr) -> Relax
     return value if dtype is wanted else op.astype(value, str(wanted))
 
 
-def scale_and_shift(builder: BlockBuilder, call: Call) -> tuple[RelaxExpr, RelaxExpr] | None:
+def scale_and_shift(
+    builder: BlockBuilder, call: Call, dtype: DType | None = None
+) -> tuple[RelaxExpr, RelaxExpr] | None:
     """The factor and the summand per channel to which a `batch_norm` in inference is equivalent,
     in single precision at least.
 
     None for one in training, and where the shapes are not known.
+
+    Args:
+        dtype: to which the factor is rounded first; by default it is not.
     """
     known = all(getattr(arg.struct_info, "extents", None) is not None for arg in call.args)
     if call.attrs["training"] or not known:
@@ -72,6 +77,8 @@ def scale_and_shift(builder: BlockBuilder, call: Call) -> tuple[RelaxExpr, Relax
     factor = builder.emit(op.rsqrt(op.add(variance, epsilon)))
     if call.attrs["scale"]:
         factor = builder.emit(op.multiply(gamma, factor))
+    if dtype is not None and dtype is not accumulator(dtype):
+        factor = widened(builder, builder.emit(op.astype(factor, str(dtype))))
     product = op.multiply(mean, factor)
     shift = op.subtract(beta, product) if call.attrs["center"] else op.negative(product)
     return factor, builder.emit(shift)
@@ -251,14 +258,14 @@ class _Folding(CountingMutator):
             return None
         if info.dtype is not result.dtype:  # the weights would lose precision
             return None
-        parts = scale_and_shift(builder, norm)
+        parts = scale_and_shift(builder, norm, info.dtype)
         if parts is None:
             return None
         factor, shift = parts
         outputs = str(convolution.attrs["kernel_layout"]).index("O")
-        factors = along_axis(builder, factor, outputs, info.ndim)
-        scaled = op.multiply(widened(builder, weight), factors)
-        args = (convolution.args[0], builder.emit(converted(builder, scaled, weight)))
+        factors = builder.emit(converted(builder, factor, weight))
+        scaled = op.multiply(weight, along_axis(builder, factors, outputs, info.ndim))
+        args = (convolution.args[0], builder.emit(scaled))
         value = builder.emit(convolution.replace(args=args, struct_info=None))
         shift = along_axis(builder, shift, channel, result.ndim)
         if added is not None:

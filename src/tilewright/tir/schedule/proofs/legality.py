@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any, Final
 
-from tilewright.arith import detect_iter_map
-from tilewright.arith.iter_form import IterSplit, IterSum
+from tilewright.arith import Analyzer, detect_iter_map
+from tilewright.arith.iter_form import IterSplit
 from tilewright.arith.linear import mentions
-from tilewright.ir.expr import Var, is_const_int
+from tilewright.ir.arithmetic import floormod
+from tilewright.ir.expr import Expr, FloorDiv, FloorMod, Var, is_const_int
 from tilewright.ir.recursion import deep_recursion
+from tilewright.ir.structural import structural_equal
 from tilewright.tir.analysis.atomic_updates import atomic_update, is_atomic
 from tilewright.tir.analysis.block_kind import BlockKind, block_kind
 from tilewright.tir.analysis.dependence import (
@@ -86,7 +88,7 @@ def _is_order_free(tree: FunctionTree, around: For) -> bool:
     reduction = match_reduction(leaf.block)
     if reduction is None or not reduction.is_order_free:
         return False
-    return _start_is_smallest(leaf, _digits(leaf, _loops_from(tree, around, leaf)))
+    return _start_is_smallest(leaf, _loops_from(tree, around, leaf))
 
 
 def _only_block(tree: FunctionTree, around: For) -> BlockRealize | None:
@@ -108,27 +110,18 @@ def _has_more(tree: FunctionTree, around: For) -> bool:
     return not isinstance(stmt, BlockRealize)
 
 
-def _start_is_smallest(leaf: BlockRealize, sums: tuple[IterSum, ...] | None) -> bool:
+def _start_is_smallest(leaf: BlockRealize, loops: Sequence[For]) -> bool:
     """Whether the instance that initialises an element is the first in any order of the loops.
 
     It is if it has the smallest value of every loop that its reduction iterators are made of.
     """
-    return sums is not None and all(map(_is_growing_digit, _reduction_digits(leaf, sums)))
-
-
-def _reduction_digits(leaf: BlockRealize, sums: tuple[IterSum, ...]) -> list[IterSplit]:
-    """The digits of the reduction iterators, the most significant one of the first one first."""
-    return [
-        split
-        for iter_var, total in zip(leaf.block.iter_vars, sums, strict=True)
-        if iter_var.iter_type is IterType.COMM_REDUCE
-        for split in total.args
-    ]
+    digits = _reduction_digits(leaf, loops)
+    return digits is not None and all(map(_is_growing_digit, digits))
 
 
 def starts_first(tree: FunctionTree, leaf: BlockRealize) -> bool:
     """Whether it is plain that a reduction initialises each element before it updates it."""
-    return _start_is_smallest(leaf, _digits(leaf, tree.loops_above(leaf)))
+    return _start_is_smallest(leaf, tree.loops_above(leaf))
 
 
 def is_in_row_major_order(tree: FunctionTree, leaf: BlockRealize) -> bool:
@@ -136,11 +129,8 @@ def is_in_row_major_order(tree: FunctionTree, leaf: BlockRealize) -> bool:
     if all(item.iter_type is not IterType.COMM_REDUCE for item in leaf.block.iter_vars):
         return True
     loops = tree.loops_above(leaf)
-    sums = _digits(leaf, loops)
-    if sums is None:
-        return False
-    digits = _reduction_digits(leaf, sums)
-    if not all(map(_is_growing_digit, digits)):
+    digits = _reduction_digits(leaf, loops)
+    if digits is None or not all(map(_is_growing_digit, digits)):
         return False
     depth = {loop.loop_var: n for n, loop in enumerate(loops)}
     weights: list[tuple[int, int]] = []
@@ -164,16 +154,47 @@ def _loops_from(tree: FunctionTree, around: For, leaf: BlockRealize) -> list[For
     return loops[next(n for n, loop in enumerate(loops) if loop is around) :]
 
 
-def _digits(leaf: BlockRealize, loops: Sequence[For]) -> tuple[IterSum, ...] | None:
-    """The bindings of a block as digits of loops, if each iteration runs another instance."""
+def _reduction_digits(leaf: BlockRealize, loops: Sequence[For]) -> list[IterSplit] | None:
+    """The digits of loops that the reduction iterators consist of, the most significant one of the
+    first one first; None if it is not plain that each iteration runs another instance."""
     variables = [loop.loop_var for loop in loops]
     domains: dict[Var, Range] = {}
     for loop in loops:
         if mentions(loop.min, variables) or mentions(loop.extent, variables):
             return None
         domains[loop.loop_var] = Range.from_min_extent(loop.min, loop.extent)
-    found = detect_iter_map(leaf.iter_values, domains, leaf.predicate, require_bijective=True)
-    return found.indices if found.is_affine else None
+    others: list[Expr] = []
+    reduced: list[Expr] = []
+    for item, value in zip(leaf.block.iter_vars, leaf.iter_values, strict=True):
+        (reduced if item.iter_type is IterType.COMM_REDUCE else others).append(value)
+    for values in (others, _dividends(others)):
+        bindings = (*values, *reduced)
+        found = detect_iter_map(bindings, domains, leaf.predicate, require_bijective=True)
+        if found.is_affine:
+            return [split for total in found.indices[len(values) :] for split in total.args]
+    return None
+
+
+def _dividends(values: Sequence[Expr]) -> list[Expr]:
+    """Values in which a number takes the place of its quotient and its remainder, such as that of a
+    pixel the place of row and column: both of them tell it."""
+    found, analyzer = list(values), Analyzer()
+    pairs = [(a, b) for a in values for b in values if _divides_alike(a, b, analyzer)]
+    for quotient, remainder in pairs:
+        assert isinstance(quotient, FloorDiv)
+        found = [quotient.a if value is quotient else value for value in found]
+        found = [value for value in found if value is not remainder]
+    return found
+
+
+def _divides_alike(quotient: Expr, remainder: Expr, analyzer: Analyzer) -> bool:
+    """Whether two values are quotient and remainder of one number; the coefficients in that of the
+    remainder may have been reduced."""
+    if not (isinstance(quotient, FloorDiv) and isinstance(remainder, FloorMod)):
+        return False
+    if not structural_equal(quotient.b, remainder.b):
+        return False
+    return analyzer.can_prove_equal(floormod(quotient.a - remainder.a, quotient.b), 0)
 
 
 # --- independence -----------------------------------------------------------------------------
@@ -300,7 +321,7 @@ def _is_sum_together(tree: FunctionTree, loop: For) -> bool:
     # Lanes are combined in their order, threads in any.
     if reduction is None or not (binding is None or reduction.is_order_free):
         return False
-    if _digits(leaf, _loops_from(tree, loop, leaf)) is not None:
+    if _reduction_digits(leaf, _loops_from(tree, loop, leaf)) is not None:
         return True
     return binding is not None and runs_other_instances(leaf, tree.loops_above(leaf))
 
@@ -325,7 +346,7 @@ def _is_data_parallel(tree: FunctionTree, loop: For) -> bool:
     for iter_var, value in zip(leaf.block.iter_vars, leaf.iter_values, strict=True):
         if iter_var.iter_type is IterType.COMM_REDUCE and mentions(value, [loop.loop_var]):
             return False
-    if _digits(leaf, _loops_from(tree, loop, leaf)) is not None:
+    if _reduction_digits(leaf, _loops_from(tree, loop, leaf)) is not None:
         return True
     is_spatial = all(item.iter_type is IterType.DATA_PAR for item in leaf.block.iter_vars)
     return is_spatial and runs_other_instances(leaf, tree.loops_above(leaf))
