@@ -135,7 +135,7 @@ def share_loops(sch: Schedule, group: Group) -> list[LoopRV]:
     variables = anchor.accesses.spatial[: group.shared]
     loops = sch.get_loops(anchor.block)[: group.shared]
     counts = powers_of_two(1, min(MOST_ROWS, anchor.accesses.extent(variables[-1])))
-    best = max(n for n in counts if n == 1 or _gains_by(n, group))
+    best = next(n for n in reversed(counts) if n == 1 or _gains_by(n, group))
     loops[-1], _ = sch.split(loops[-1], [None, choose(sch, counts, best)])
     for item in anchor.epilogue:
         if any(producer in producers for producer in item.producers):

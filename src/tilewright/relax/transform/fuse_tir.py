@@ -168,9 +168,8 @@ class _Joining:
         if isinstance(value, Tuple):
             self.buffers[binding.var] = self._results(value)
             return []
-        gvar = called_kernel(binding)
-        callee = None if gvar is None or gvar not in self.mod else self.mod[gvar]
-        if not isinstance(value, Call) or not isinstance(callee, PrimFunc):
+        callee = _callee(binding, self.mod)
+        if not isinstance(value, Call) or callee is None:
             raise _UnsupportedError
         arguments: list[Buffer | Expr] = []
         for argument in kernel_arguments(binding):
@@ -219,12 +218,18 @@ def _products_late(bindings: Sequence[Binding], mod: IRModule) -> list[Binding]:
 
 def _is_product(binding: Binding, mod: IRModule) -> bool:
     """Whether a binding calls a tensor program each of whose operands is used again and again."""
-    gvar = called_kernel(binding)
-    callee = None if gvar is None or gvar not in mod else mod[gvar]
-    if not isinstance(callee, PrimFunc):
+    callee = _callee(binding, mod)
+    if callee is None:
         return False
     kind = int(callee.attrs.get(OP_PATTERN, PatternKind.OPAQUE))
     return kind == PatternKind.OUT_EWISE_FUSABLE
+
+
+def _callee(binding: Binding, mod: IRModule) -> PrimFunc | None:
+    """The tensor program that a binding calls, if it does that and the module has it."""
+    gvar = called_kernel(binding)
+    callee = None if gvar is None or gvar not in mod else mod[gvar]
+    return callee if isinstance(callee, PrimFunc) else None
 
 
 def _buffers_for(name: str, info: StructInfo | None) -> list[Buffer]:

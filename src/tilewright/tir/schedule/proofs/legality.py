@@ -7,7 +7,7 @@ initialises an element stays the first. Everything else is decided by `tir.analy
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Final
 
 from tilewright.arith import Analyzer, detect_iter_map
@@ -167,7 +167,7 @@ def _reduction_digits(leaf: BlockRealize, loops: Sequence[For]) -> list[IterSpli
     reduced: list[Expr] = []
     for item, value in zip(leaf.block.iter_vars, leaf.iter_values, strict=True):
         (reduced if item.iter_type is IterType.COMM_REDUCE else others).append(value)
-    for values in (others, _dividends(others)):
+    for values in _ways_to_tell(others):
         bindings = (*values, *reduced)
         found = detect_iter_map(bindings, domains, leaf.predicate, require_bijective=True)
         if found.is_affine:
@@ -175,16 +175,18 @@ def _reduction_digits(leaf: BlockRealize, loops: Sequence[For]) -> list[IterSpli
     return None
 
 
-def _dividends(values: Sequence[Expr]) -> list[Expr]:
-    """Values in which a number takes the place of its quotient and its remainder, such as that of a
-    pixel the place of row and column: both of them tell it."""
+def _ways_to_tell(values: Sequence[Expr]) -> Iterator[Sequence[Expr]]:
+    """Values, and what tells them as well, if there is anything: with a number in place of its
+    quotient and its remainder, such as that of a pixel in place of row and column."""
+    yield values
     found, analyzer = list(values), Analyzer()
     pairs = [(a, b) for a in values for b in values if _divides_alike(a, b, analyzer)]
     for quotient, remainder in pairs:
         assert isinstance(quotient, FloorDiv)
         found = [quotient.a if value is quotient else value for value in found]
         found = [value for value in found if value is not remainder]
-    return found
+    if pairs:
+        yield found
 
 
 def _divides_alike(quotient: Expr, remainder: Expr, analyzer: Analyzer) -> bool:

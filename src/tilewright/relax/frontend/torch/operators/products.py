@@ -21,7 +21,7 @@ def linear(graph: Graph, x: Any, weight: Any, bias: Any = None) -> Any:
     if bias is None:
         return graph.emit(op.linear(x, weight))
     wide = dtype_of_sums(graph, x)
-    bias = bias if wide is None else graph.cast(bias, wide)
+    bias = graph.cast(bias, wide or graph.dtype)
     return graph.cast(graph.emit(op.linear(x, weight, bias, wide)), graph.dtype)
 
 
