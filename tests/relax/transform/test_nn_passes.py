@@ -140,6 +140,37 @@ def test_normalisation_in_training():
     assert_unchanged(DecomposeOpsForInference(), before)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_normalisation_in_training_rounds_half_precision_once(dtype):
+    """Also where the mean is far from 0 and the variance is small."""
+    shape, momentum = (16, 4, 32), 0.25
+    rng = np.random.default_rng(0)
+    data = (3 + rng.standard_normal(shape) / 16).astype(dtype)
+    ones, zeros = np.ones(4, dtype), np.zeros(4, dtype)
+    constants = [relax.const(value) for value in (ones, zeros, zeros, ones)]
+    x = relax.Var("x", array(*shape, dtype=dtype))
+
+    def make(builder, x):
+        batch = norm(builder, x, 1, constants, training=True, momentum=momentum)
+        along = relax.const(np.ones(32, dtype)), relax.const(np.zeros(32, dtype))
+        return relax.Tuple([batch, builder.emit(op.nn.layer_norm(x, *along, [-1]))])
+
+    results = evaluate(DecomposeOpsForTraining()(in_dataflow(x, make=make)), data)
+    got, mean, variance, by_row = flat(results)
+    exact = data.astype("float64")
+
+    def normalised(axes):
+        deviation = exact - exact.mean(axes, keepdims=True)
+        return deviation / np.sqrt(exact.var(axes, keepdims=True) + 1e-5)
+
+    step = float(ml_dtypes.finfo(dtype).eps)
+    moved = momentum * exact.mean((0, 2)), 1 - momentum + momentum * exact.var((0, 2))
+    wanted = [normalised((0, 2)), *moved, normalised(2)]
+    for part, want in zip((got, mean, variance, by_row), wanted, strict=True):
+        assert part.dtype == dtype
+        assert (np.abs(part.astype("float64") - want) <= step * np.abs(want) + 1e-4).all()
+
+
 def test_dropout_does_nothing_in_inference():
     x = relax.Var("x", array(N, 3))
 

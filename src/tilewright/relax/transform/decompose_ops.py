@@ -108,20 +108,24 @@ def _batch_norm_in_training(builder: BlockBuilder, call: Call) -> RelaxExpr | No
     ndim = data.struct_info.ndim  # type: ignore[union-attr]
     axis = int(call.attrs["axis"]) % ndim
     others = [dimension for dimension in range(ndim) if dimension != axis]
-    mean = builder.emit(op.mean(data, others))
-    variance = builder.emit(op.variance(data, others))
+    wide = widened(builder, data)
+    mean = builder.emit(op.mean(wide, others))
+    variance = builder.emit(op.variance(wide, others))
     momentum = float(call.attrs["momentum"])
     moved = [
-        op.add(
-            op.multiply(old, scalar(1.0 - momentum, old)), op.multiply(new, scalar(momentum, new))
-        )
+        converted(builder, _moving_average(widened(builder, old), new, momentum), old)
         for old, new in ((moving_mean, mean), (moving_variance, variance))
     ]
     attrs = {**call.attrs, "training": False}
     now = call.replace(args=(data, gamma, beta, mean, variance), attrs=attrs, struct_info=None)
-    result = _batch_norm(builder, builder.normalize(now))
+    result = _batch_norm(builder, now)
     assert isinstance(result, Tuple)
     return Tuple([result.fields[0], *map(builder.emit, moved)])
+
+
+def _moving_average(old: RelaxExpr, new: RelaxExpr, momentum: float) -> RelaxExpr:
+    kept = op.multiply(old, scalar(1.0 - momentum, old))
+    return op.add(kept, op.multiply(new, scalar(momentum, new)))
 
 
 def _layer_norm(builder: BlockBuilder, call: Call) -> RelaxExpr | None:
@@ -131,13 +135,16 @@ def _layer_norm(builder: BlockBuilder, call: Call) -> RelaxExpr | None:
     axes = sorted(axis % data.struct_info.ndim for axis in call.attrs["axes"])  # type: ignore[union-attr]
     if axes[-1] != data.struct_info.ndim - 1 or axes[-1] - axes[0] != len(axes) - 1:  # type: ignore[union-attr]
         return None  # the parameters would not broadcast
-    mean = builder.emit(op.mean(data, axes, keepdims=True))
-    variance = op.variance(data, axes, keepdims=True)
-    inverse = op.rsqrt(op.add(variance, scalar(call.attrs["epsilon"], data)))
-    result: RelaxExpr = op.multiply(op.subtract(data, mean), inverse)
+    wide = widened(builder, data)
+    mean = builder.emit(op.mean(wide, axes, keepdims=True))
+    variance = op.variance(wide, axes, keepdims=True)
+    inverse = op.rsqrt(op.add(variance, scalar(call.attrs["epsilon"], wide)))
+    result: RelaxExpr = op.multiply(op.subtract(wide, mean), inverse)
     if call.attrs["scale"]:
-        result = op.multiply(result, gamma)
-    return op.add(result, beta) if call.attrs["center"] else result
+        result = op.multiply(result, widened(builder, gamma))
+    if call.attrs["center"]:
+        result = op.add(result, widened(builder, beta))
+    return converted(builder, result, data)
 
 
 IN_INFERENCE: Final[dict[str, Rule]] = {

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
+from tilewright.ir.dtype import DType
 from tilewright.relax.frontend.torch.graph import Graph
-
-HALF: Final = ("float16", "bfloat16")
+from tilewright.topi.operands import accumulator
 
 
 def dtype_of_sums(graph: Graph, x: Any) -> str | None:
     """The dtype of sums of products of half precision to which something is added before they are
     rounded; None for others, which keep the dtype of the operands."""
-    return "float32" if graph.dtype_of(x) in HALF else None
+    dtype = DType(graph.dtype_of(x))
+    wide = accumulator(dtype)
+    return None if wide is dtype else str(wide)
 
 
 def in_single(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -23,10 +25,10 @@ def in_single(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def convert(graph: Graph, x: Any, *arguments: Any, **options: Any) -> Any:
-        dtype = graph.dtype_of(x)
-        if dtype not in HALF:
+        wide = dtype_of_sums(graph, x)
+        if wide is None:
             return function(graph, x, *arguments, **options)
-        wide = graph.cast(x, "float32")
-        return graph.cast(graph.emit(function(graph, wide, *arguments, **options)), dtype)
+        result = function(graph, graph.cast(x, wide), *arguments, **options)
+        return graph.cast(graph.emit(result), graph.dtype_of(x))
 
     return convert

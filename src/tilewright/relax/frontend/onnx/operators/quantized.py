@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tilewright.ir.dtype import DType
 from tilewright.relax import op
 from tilewright.relax.frontend.compositions import repeat_interleaved
 from tilewright.relax.frontend.emitter import number
@@ -16,6 +17,7 @@ from tilewright.relax.frontend.onnx.table import converts
 from tilewright.relax.frontend.onnx.tensors import NARROW, dtype_of
 from tilewright.relax.frontend.table import UnsupportedError
 from tilewright.relax.integer_products import WIDE, integer_convolution, integer_matmul
+from tilewright.topi.operands import accumulator
 
 
 def limits(dtype: str, bits: int | None = None) -> tuple[int, int]:
@@ -110,7 +112,7 @@ def dequantize(
 ) -> Any:  # fmt: skip
     """The numbers that integers stand for."""
     dtype = dtype_of(output_dtype) if output_dtype else graph.dtype_of(scale)
-    wide = "float32" if dtype in ("float16", "bfloat16") else dtype
+    wide = str(accumulator(DType(dtype)))
     if not block_size:
         given = graph.cast(scale, wide), zero_point, graph.dtype_of(x), axis
         return graph.cast(graph.emit(op.dequantize(x, *parameters(graph, x, *given), wide)), dtype)
