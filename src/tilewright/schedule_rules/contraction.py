@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -39,10 +38,8 @@ from tilewright.schedule_rules.operands import (
     MOST_FEW_ROWS,
     Contraction,
     constant_memory,
-    few_rows,
-    find_contraction,
+    contraction_in,
     find_single_row,
-    narrow_memory,
 )
 from tilewright.schedule_rules.reduce_along_columns import reduce_along_columns
 from tilewright.schedule_rules.reduce_along_rows import reduce_along_rows
@@ -100,13 +97,12 @@ def tile_products(
         epilogue: element-wise blocks that read the result, for each tile of it.
         most: maximum estimated time of a way, as a multiple of that of the best one.
     """
-    found, constants = find_contraction(nest.accesses), constant_memory(sch)
+    found, constants = contraction_in(sch, nest.accesses), constant_memory(sch)
     if found is not None and multiplies_itself(found):
         return apart(tile_products, sch, nest, machine, epilogue, most)
     if found is None:
         single = find_single_row(nest.accesses)
         return [] if single is None else _of_single_row(single, nest, machine, constants, epilogue)
-    found = replace(found, few_rows=few_rows(sch), narrow=narrow_memory(sch))
     ways = plans(found, machine, nest.outer, constants)
     if most < math.inf and ways:
         times = [cycles(plan, constants) for plan in ways]

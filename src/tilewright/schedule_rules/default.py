@@ -40,11 +40,13 @@ from tilewright.schedule_rules.nest import (
 )
 from tilewright.schedule_rules.next_rows import fetch_next_rows
 from tilewright.schedule_rules.opaque_rows import share_rows
+from tilewright.schedule_rules.phases import vectorize_phases
 from tilewright.schedule_rules.pieces import copy_pieces
 from tilewright.schedule_rules.reduce_along_columns import reduce_along_columns
 from tilewright.schedule_rules.reduce_along_rows import reduce_along_rows
 from tilewright.schedule_rules.structures import scheduled_by
 from tilewright.schedule_rules.transposition import tile_transposition
+from tilewright.schedule_rules.window_phases import separate_phases
 from tilewright.schedule_rules.windows import has_large_windows, tile_windows
 from tilewright.schedule_rules.winograd import tile_transformed_products
 from tilewright.target import Target
@@ -57,6 +59,7 @@ from tilewright.tir.transform.machine import Machine
 RULES: Final = (
     tile_products,
     stream_constant_matrix,
+    vectorize_phases,
     tile_transposition,
     share_places,
     copy_pieces,
@@ -130,6 +133,7 @@ def schedule_for_cpu(sch: Schedule, blocks: Sequence[BlockRV], machine: Machine)
         sch = share_rows(sch, block, machine)
     sch, blocks = inline_producers(sch, without(blocks, *opaque))
     blocks = [block for block in blocks if _is_to_schedule(sch, block)]
+    sch = separate_phases(sch, blocks, machine)
     sch, blocks = _schedule_windows(sch, blocks, machine)
     stages = append_epilogues(stages_of(sch, blocks, machine))
     for group in groups_of(stages, machine):

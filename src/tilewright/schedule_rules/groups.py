@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 from tilewright.ir.expr import Var
@@ -18,9 +18,7 @@ from tilewright.schedule_rules.nest import block_of, is_complete
 from tilewright.schedule_rules.operands import (
     Contraction,
     constant_memory,
-    few_rows,
-    find_contraction,
-    narrow_memory,
+    contraction_in,
 )
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
 from tilewright.tir.transform.machine import LINE_BYTES, Machine
@@ -107,9 +105,7 @@ def stages_of(sch: Schedule, blocks: Sequence[BlockRV], machine: Machine) -> lis
     by_block = {}
     for block in blocks:
         accesses = accesses_of(block_of(sch, block))
-        found = find_contraction(accesses)
-        if found is not None:
-            found = replace(found, few_rows=few_rows(sch), narrow=narrow_memory(sch))
+        found = contraction_in(sch, accesses)
         stage = Stage(block, accesses, found, is_complete(sch, block), machine, constants)
         stages.append(stage)
         by_block[sch.get(block).key] = stage

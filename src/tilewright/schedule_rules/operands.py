@@ -203,6 +203,14 @@ def find_contraction(accesses: BlockAccesses) -> Contraction | None:
     return Contraction(accesses, column, row, outer, moving, fixed)
 
 
+def contraction_in(sch: Schedule, accesses: BlockAccesses) -> Contraction | None:
+    """A block as a contraction, if it is one, with what is known about its function."""
+    found = find_contraction(accesses)
+    if found is None:
+        return None
+    return replace(found, few_rows=few_rows(sch), narrow=narrow_memory(sch))
+
+
 def find_single_row(accesses: BlockAccesses) -> Contraction | None:
     """The block as a product of one row, which has an iterator of its own, with a matrix, if it is
     that."""

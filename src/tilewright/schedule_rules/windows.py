@@ -18,7 +18,13 @@ from tilewright.schedule_rules.nest import (
     plain_nest,
 )
 from tilewright.schedule_rules.operands import find_contraction
-from tilewright.schedule_rules.structures import Structure, apply_rule, first_legal
+from tilewright.schedule_rules.phases import vectorize_phases
+from tilewright.schedule_rules.structures import (
+    Structure,
+    apply_first_rule,
+    apply_rule,
+    first_legal,
+)
 from tilewright.tir.schedule import BlockRV, LoopRV, Schedule
 from tilewright.tir.substitute import variables_of
 from tilewright.tir.transform.machine import Machine
@@ -114,7 +120,8 @@ class _Bands(NamedTuple):
         place = band[0] if band else piece
         for producer in reversed(producers):
             sch.compute_at(producer, place, preserve_unit_loops=True)
-            apply_rule(vectorize_elements, sch, producer, self.machine, len(others) + 1)
+            rules = (vectorize_phases, vectorize_elements)
+            apply_first_rule(rules, sch, producer, self.machine, len(others) + 1)
         for consumer in consumers:
             sch.reverse_compute_at(consumer, piece, preserve_unit_loops=True)
             around = len(others) + len(band) + 1
