@@ -200,6 +200,28 @@ def test_rows_of_a_batch_with_one_row_each_are_multiplied_together(shape, dtype)
     assert counts["tdpbssd" if dtype == "int8" else "tdpbf16ps"] > 0
 
 
+@pytest.mark.parametrize("cores", [1, 2])
+def test_weights_are_read_once_for_all_sequences(cores):
+    """The sequences are packed at first, and stay near."""
+    rng = np.random.default_rng(0)
+    x, w = numbers(rng, (4, 16, 128), "bfloat16"), numbers(rng, (1024, 128), "bfloat16")
+    A, W = te.placeholder(x.shape, "bfloat16", "A"), te.placeholder(w.shape, "bfloat16", "W")
+    r = te.reduce_axis((0, 128), "r")
+    result = te.compute(
+        (4, 16, 1024), lambda b, i, j: te.sum(converted(A[b, i, r], W[j, r]), axis=r), "C"
+    )
+    func = te.create_prim_func([A, W, result])
+    target = Target(f"{SPEC} -num-cores={cores}")
+    sch = tvm.default_schedule(func, target)
+    loops = [sch.get(loop) for loop in sch.get_loops("C_update_o")]
+    assert [int(loop.extent) for loop in loops[:2]] == [1024 // 32, 4]  # rows of W, sequences
+    assert (loops[0].kind is ForKind.PARALLEL) == (cores == 2)
+    assert sch.get(sch.get_loops("A_global")[0]) is not loops[0]
+    got, counts = run(func, [x, w], (4, 16, 1024), target)
+    assert_accurate(got.reshape(-1, 1024), x.reshape(-1, 128), w.T)
+    assert counts["tdpbf16ps"] > 0
+
+
 def test_rows_with_contiguous_steps_are_not_far():
     """A matrix that is read once, line by line, is no reason for smaller instructions."""
     assert is_in_tiles(product(4096, 32, 4096, "bfloat16", "bfloat16"))

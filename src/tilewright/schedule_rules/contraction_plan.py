@@ -11,6 +11,7 @@ from tilewright.ir.dtype import DType
 from tilewright.ir.expr import Var
 from tilewright.schedule_rules.accesses import StridedAccess
 from tilewright.schedule_rules.cache_sets import keeps_columns
+from tilewright.schedule_rules.decisions import without
 from tilewright.schedule_rules.dot_products import DotProduct, only_axis
 from tilewright.schedule_rules.far_memory import has_large_cache
 from tilewright.schedule_rules.operands import MANY_ROWS, Contraction
@@ -385,6 +386,20 @@ class Plan:
         is_much = 2 * known * size > self.machine.own_cache
         is_far = self.has_far_rows() or (self.depth <= SHALLOW and is_much)
         return not self.packed and not self.exceeds_cache() and is_far
+
+    def keeps_all_columns(self) -> bool:
+        """Whether the columns of all outer iterations stay near in panels, while each tile of rows
+        is multiplied by them, the same in all iterations; it is read once then."""
+        found, (moving, *others) = self.found, self.found.moving
+        around = [v for v in without(found.outer, *self.columns) if moving.mentions(v)]
+        is_shared = not any(load.mentions(v) for load in found.fixed for v in around)
+        if not (self.packed and around and is_shared) or others or self.outer:
+            return False
+        if self.block_depth is not None or found.accesses.known_count(around) is None:
+            return False
+        rows = max(found.accesses.size(load, 1) for load in found.fixed)
+        size = found.accesses.count(around) * self.columns_bytes
+        return size <= self.machine.own_cache // 2 and rows > self.machine.first_cache
 
     def may_pack(self, free: bool = False) -> bool:
         """Whether each element of the one operand with columns is used for several rows.

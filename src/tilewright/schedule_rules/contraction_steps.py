@@ -109,17 +109,22 @@ class _Steps(TiledContraction):
         then = [loop for loop in then if loop not in beside]
         around = [*needed, block_column, *blocks, *then, block_row, *panel, *beside]
         takes_rows_in_turn = plan.takes_rows_in_turn() and not blocks
+        keeps_all = plan.keeps_all_columns()
         if takes_rows_in_turn:
             around = [*needed, *then, block_row, block_column, *panel]
+        elif keeps_all:
+            around = [*then, block_row, *needed, block_column, *panel, *beside]
         elif plan.reads_blocks:  # a panel stays near for all rows
             around = [*needed, block_column, *blocks, *panel, *then, block_row]
         sch.reorder(*around, *depth, row, vector, lane, *group)
         for operand in left:
             convert_copy(sch, self.block, operand, self.dtype, plan.machine, block_row)
         is_single = plan.width_of_all <= counts[-1] * plan.width
-        first = needed if is_single or takes_rows_in_turn else [*needed, block_column]
+        first = [] if keeps_all else needed
+        if not (is_single or takes_rows_in_turn or keeps_all):
+            first = [*needed, block_column]
         # Where columns are merged, those of a panel are not a box of the operand.
-        place = first if plan.has_one_stretch or not plan.packed else needed
+        place = first if keeps_all or plan.has_one_stretch or not plan.packed else needed
         has_own = self._divides_evenly(place, block_column, [*panel, vector])
         if not plan.packed or not (has_own or blocks or place is not first):
             place = []
