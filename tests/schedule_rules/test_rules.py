@@ -64,6 +64,19 @@ def test_a_larger_product_is_packed():
     assert loops_of(sch, "B_global")[-1] == ("vectorized", 4)
 
 
+@pytest.mark.parametrize(("batch", "depth", "is_copied"), [(1, 1024, True), (32, 64, False)])
+def test_rows_of_large_matrices_that_are_transposed_are_copied(batch, depth, is_copied):
+    """Each matrix on its own: many small ones are near, one after the other."""
+    a = te.placeholder((batch, depth, 512), name="A")
+    b = te.placeholder((batch, depth, 512), name="B")
+    k = te.reduce_axis((0, depth), name="k")
+    shape = (batch, 512, 512)
+    c = te.compute(shape, lambda n, i, j: te.sum(a[n, k, i] * b[n, k, j], axis=k), name="C")
+    target = "llvm -mcpu=skylake-avx512 -num-cores=1"
+    sch = tvm.default_schedule(te.create_prim_func([a, b, c]), target)
+    assert ("A_global" in names_of(sch)) == is_copied
+
+
 def test_rows_from_memory_are_read_once_if_all_columns_stay_near():
     """The outer loop is over tiles of rows then, otherwise over those of columns."""
     machine = SMALL._replace(own_cache=1 << 12)

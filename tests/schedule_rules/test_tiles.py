@@ -34,6 +34,12 @@ def test_rows_that_share_cache_lines_make_tiles_higher():
     assert tile_cost(near, 56, 4, near=True) < tile_cost(apart, 56, 4, near=True)
 
 
+@pytest.mark.parametrize(("depth", "is_whole"), [(64, True), (400, False), (1000, False)])
+def test_panels_that_come_from_the_next_cache_are_narrower(depth, is_whole):
+    """Seven vectors cover all columns, but take longer to arrive than to multiply."""
+    assert (register_tile(100, 112, depth, 16, 4, AVX512).vectors == 7) == is_whole
+
+
 def test_rows_that_become_lanes_fill_vectors_unless_there_is_one_tile_of_them():
     machine = AVX512._replace(vector_registers=16, vector_bits=256)
     assert register_tile(56, 64, 576, 8, 4, machine).rows == 6

@@ -18,8 +18,8 @@ from tilewright.schedule_rules.dot_products import (
 from tilewright.schedule_rules.tiles import (
     LOADS,
     PANEL_LOADS,
-    STREAM,
     arrival,
+    panel_stream,
     square_side,
     tile_cost,
 )
@@ -76,9 +76,9 @@ def cycles(plan: Plan, constants: frozenset[Var]) -> float:
     """
     found, accesses = plan.found, plan.found.accesses
     around = [v for v in found.outer if not any(v is item for item in plan.columns)]
-    stream = STREAM
+    vector_bytes = plan.lanes * plan.itemsize
+    stream = panel_stream(plan.tile, plan.depth, vector_bytes, plan.machine)
     if plan.exceeds_cache() and not plan.packed:
-        vector_bytes = plan.lanes * plan.itemsize
         stream = arrival(plan.tile, plan.rows, plan.depth, vector_bytes, plan.machine)
     whole = -(-plan.width_of_all // plan.lanes)
     steps = plan.depth * accesses.count(around)

@@ -422,7 +422,8 @@ class Plan:
         strides = [fixed[0].stride(v) for v in accesses.reduction if accesses.extents[v] != 1]
         if not strides or not all(stride is not None and stride > 1 for stride in strides):
             return False
-        return accesses.size(fixed[0]) > self.machine.own_cache // 4
+        matrices = accesses.count(var for var in self.found.outer if fixed[0].mentions(var))
+        return accesses.size(fixed[0]) // matrices > self.machine.own_cache // 4
 
     def leaves_lanes_empty(self) -> bool:
         """Whether rows of columns are so short that vectors are not filled, or others are read

@@ -27,6 +27,10 @@ from tilewright.tir.transform.transpose_gathers import LEAST_BITS
 STREAM: Final = 1.6
 """Cycles in which a vector arrives from the cache that holds the operand."""
 
+NEXT_STREAM: Final = 2.1
+"""The same of a line of panels that the first cache does not hold: 3 x 7 vectors take as long as
+that, and not as their multiplications."""
+
 BLOCK_STREAM: Final = 2.8
 """The same of a block of columns that stays in the first cache once it has come from further away.
 Tiles of many rows leave it more time."""
@@ -157,9 +161,11 @@ def register_tile(
     ]
 
     def key(tile: Tile) -> tuple[float, int]:
-        stream = BLOCK_STREAM if in_blocks else STREAM
+        stream = BLOCK_STREAM
         if streams:
             stream = arrival(tile, rows, depth, lanes * itemsize, machine)
+        elif not in_blocks:
+            stream = panel_stream(tile, depth, lanes * itemsize, machine)
         cost = tile_cost(tile, rows, whole, stream, near=near)
         if in_blocks:
             steps = max(1, block_bytes(machine) // (tile.vectors * lanes * itemsize))
@@ -266,6 +272,18 @@ def arrival(tile: Tile, rows: int, depth: int, vector_bytes: int, machine: Machi
     if depth * lines > machine.own_cache // 2:
         return MEMORY * lines / width
     return (STREAM + (MEMORY - STREAM) / -(-rows // tile.rows)) * lines / width
+
+
+def panel_stream(tile: Tile, depth: int, vector_bytes: int, machine: Machine) -> float:
+    """Cycles in which a vector of a panel arrives from the first cache, or else from the next one.
+
+    Args:
+        depth: how many steps the reduction has.
+        vector_bytes: bytes of a vector.
+    """
+    if depth * tile.vectors * vector_bytes <= machine.first_cache:
+        return STREAM
+    return max(STREAM, NEXT_STREAM * vector_bytes / LINE_BYTES)
 
 
 def tile_cost(
