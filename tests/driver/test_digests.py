@@ -37,6 +37,25 @@ def test_every_byte_counts(cores, summary_of):
     assert len(found) == 80
 
 
+@pytest.mark.parametrize("summary_of", [digest_of, checksum_of])
+def test_every_byte_of_a_page_counts(summary_of):
+    size = digests.PAGE + digests.WORD + 3
+    data = bytearray(np.random.default_rng(0).bytes(size))
+    found = {summary_of([bytes(data)])}
+    for position in (0, 7, 8, digests.PAGE - 1, digests.PAGE, size - 1):
+        data[position] ^= 128
+        found.add(summary_of([bytes(data)]))
+    assert len(found) == 7
+
+
+@pytest.mark.parametrize("summary_of", [digest_of, checksum_of])
+def test_pages_that_are_lost_or_exchanged_are_noticed(summary_of):
+    first, second, zeros = (np.random.default_rng(n).bytes(digests.PAGE) for n in range(3))
+    zeros = bytes(len(zeros))
+    orders = [(first, second), (second, first), (first, zeros), (zeros, second), (first,)]
+    assert len({summary_of(pages) for pages in orders}) == len(orders)
+
+
 def test_the_number_of_cores_does_not_matter(monkeypatch, summary_of):
     monkeypatch.setattr(digests, "PIECE", 8)
     found = set()

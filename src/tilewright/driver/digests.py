@@ -11,10 +11,18 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
+import numpy as np
+
 from tilewright.target.cpu import usable_cores
 
 PIECE: Final = 1 << 22
 """Bytes of a piece: hashing one takes milliseconds, and starting a thread much less."""
+
+PAGE: Final = 1 << 12
+"""Bytes of a page, which a broken disk or an interrupted program loses as a whole."""
+
+WORD: Final = 8
+"""Bytes that are added as one number."""
 
 DIGEST_SIZE: Final = 32
 
@@ -29,8 +37,8 @@ def digest_of(parts: Iterable[bytes | memoryview]) -> bytes:
 
 
 def checksum_of(parts: Iterable[bytes | memoryview]) -> bytes:
-    """As `digest_of`, but in half the time, by CRC-32 of the pieces: for data that nobody but a
-    broken disk or an interrupted program has changed.
+    """As `digest_of`, but in a fraction of the time, by CRC-32 of the sums of the words of each
+    page: for data that nobody but a broken disk or an interrupted program has changed.
     """
     return _combined(_checksum, parts)
 
@@ -75,7 +83,8 @@ def _digest(parts: Sequence[bytes | memoryview]) -> bytes:
 
 
 def _checksum(parts: Sequence[bytes | memoryview]) -> bytes:
-    checksum = 0
-    for part in parts:
-        checksum = zlib.crc32(part, checksum)
-    return checksum.to_bytes(4, "little")
+    (piece,) = parts if len(parts) == 1 else [b"".join(parts)]
+    words = np.frombuffer(piece, np.uint64, len(piece) // PAGE * PAGE // WORD)
+    sums = words.reshape(-1, PAGE // WORD).sum(axis=1, dtype=np.uint64)
+    rest = memoryview(piece)[words.nbytes :]
+    return zlib.crc32(rest, zlib.crc32(sums)).to_bytes(4, "little")
