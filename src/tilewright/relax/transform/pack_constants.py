@@ -6,8 +6,6 @@ import math
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
-import numpy as np
-
 from tilewright.driver.build_module import build
 from tilewright.driver.helpers import with_help
 from tilewright.driver.pipeline import scheduling
@@ -19,7 +17,7 @@ from tilewright.relax.op.base import CALL_TIR
 from tilewright.relax.transform.constant_evaluation import elements_of, run_few_times
 from tilewright.relax.transform.fusion_graph import OP_PATTERN
 from tilewright.relax.transform.processor_pass import ProcessorPass
-from tilewright.runtime.ndarray import NDArray, array
+from tilewright.runtime.ndarray import NDArray, empty
 from tilewright.schedule_rules.dot_products import is_narrow
 from tilewright.schedule_rules.eligible import may_schedule
 from tilewright.schedule_rules.operands import CONSTANT_PARAMS, NARROW_PARAMS
@@ -104,7 +102,7 @@ def _constants(calls: Iterable[Call]) -> Iterable[tuple[int, tuple[Constant, ...
 
 
 def _is_narrow(value: Constant) -> bool:
-    return is_narrow(value.data.numpy())
+    return is_narrow(elements_of(value.data))
 
 
 class PackConstants(ProcessorPass):
@@ -195,7 +193,8 @@ class _Packers:
         buffer = copy.buffer_map[copy.params[1]]
         shape = [int(extent.value) for extent in buffer.shape]  # type: ignore[attr-defined]
         # Elements that are never read are zeros, so that equal programs have equal constants.
-        result = array(np.zeros(shape, buffer.dtype.numpy))
+        result = empty(shape, str(buffer.dtype))
+        elements_of(result).fill(0)
         size = math.prod(shape)
         at_once = independent_iterations(copy) if size < _COPIED_QUICKLY else None
         if at_once is not None:
