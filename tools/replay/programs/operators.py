@@ -56,6 +56,9 @@ OPERATORS: dict[str, tuple[Callable[..., Any], tuple[Input, ...]]] = {
     "batch_matmul of any batch": (topi.nn.batch_matmul, (f32("b", 17, 31), f32("b", 29, 31))),
     "tensordot": (lambda a, b: topi.tensordot(a, b, 2), (f32(5, 6, 7), f32(6, 7, 9))),
     "einsum": (lambda a, b: topi.einsum("bij,bkj->ibk", a, b), (f32(3, 5, 7), f32(3, 9, 7))),
+    "dense of sequences of bfloat16": (
+        topi.nn.dense, (((4, 16, 128), "bfloat16"), ((512, 128), "bfloat16")),
+    ),
     "dense and relu": (
         lambda x, w: topi.nn.relu(topi.nn.dense(x, w)), (f32("n", 64), f32(100, 64)),
     ),
@@ -91,6 +94,10 @@ OPERATORS: dict[str, tuple[Callable[..., Any], tuple[Input, ...]]] = {
     ),
     "depthwise_conv2d_nchw": (
         lambda x, w: topi.nn.depthwise_conv2d_nchw(x, w, 1, 1, 1), (IMAGE, f32(13, 1, 3, 3)),
+    ),
+    "depthwise_conv2d_nchw, strides": (
+        lambda x, w: topi.nn.depthwise_conv2d_nchw(x, w, 2, 1, 1),
+        (f32(2, 13, 30, 44), f32(13, 1, 3, 3)),
     ),
     "conv2d_transpose_nchw": (
         lambda x, w: topi.nn.conv2d_transpose_nchw(x, w, (2, 2), 1, "float32"),
