@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
 
 from tilewright.ir.expr import Var
 from tilewright.schedule_rules.balance import divides_evenly
@@ -52,32 +53,119 @@ def tile_contraction(plan: Plan, epilogue: Sequence[BlockRV], sch: Schedule, nes
     _Steps(plan, sch, nest, tile).apply(epilogue)
 
 
+@dataclass
+class _Loops:
+    """The loops of a tiled contraction.
+
+    Attributes:
+        needed: outer ones on which the operand with columns depends.
+        then: other outer ones.
+        column: over blocks of panels.
+        blocks: over blocks of the sum, if it has several.
+        tile: over tiles of rows.
+        panel: over the panels of a block, if it may have several.
+        beside: over neighbours in the result that are written together, if there are any.
+        depth: over the steps of a block of the sum.
+        row: over the rows of a tile.
+        vector: over the vectors of a tile.
+        lane: over the lanes of a vector, or the rows that an instruction multiplies by them.
+        group: inside of it: over those lanes, and the steps that an instruction takes at once.
+    """
+
+    needed: Sequence[LoopRV]
+    then: Sequence[LoopRV]
+    column: LoopRV
+    blocks: Sequence[LoopRV]
+    tile: LoopRV
+    panel: Sequence[LoopRV]
+    beside: Sequence[LoopRV]
+    depth: Sequence[LoopRV]
+    row: LoopRV
+    vector: LoopRV
+    lane: LoopRV
+    group: Sequence[LoopRV]
+
+
+class _Copies(NamedTuple):
+    """Where panels are copied.
+
+    Attributes:
+        complete: the loops around the columns that all rows use before the next ones.
+        around: those of them that are around the copies, beside the blocks of the sum.
+        has_own: whether each core has copies of its own.
+    """
+
+    complete: Sequence[LoopRV]
+    around: Sequence[LoopRV]
+    has_own: bool
+
+
 class _Steps(TiledContraction):
     """The steps for one block."""
 
     def apply(self, epilogue: Sequence[BlockRV]) -> None:
         """Take all steps."""
-        plan, sch, f = self.plan, self.sch, self.plan.found
+        plan, sch = self.plan, self.sch
         parts = (plan, sch, self.nest, self.tile)
         operands, prefetches, results = Operands(*parts), Prefetches(*parts), Results(*parts)
+        epilogue = self._prepare(operands, results, epilogue)
+        left = operands.convert_unpacked()
+        loops = self._split()
+        around = self._order(loops)
+        sch.reorder(*around, *loops.depth, loops.row, loops.vector, loops.lane, *loops.group)
+        for operand in left:
+            convert_copy(sch, self.block, operand, self.dtype, plan.machine, loops.tile)
+        copies = self._place_of_copies(loops)
+        panels = self._pack(loops, copies, operands, prefetches) if plan.packed else None
+        if not loops.blocks:
+            complete = around
+        else:
+            complete = copies.complete if copies.has_own or not plan.packed else []
+        wider = [loops.tile, *loops.panel][-1] if loops.beside else None
+        in_tiles = results.schedule_consumers(epilogue, complete, wider)
+        is_cut = plan.width_of_all % plan.lanes != 0 and not (in_tiles or plan.stages_results)
+        least = 1 if is_cut or plan.dot is not None else 0
+        steps, unrolled = self._unroll_steps(loops.depth, least)
+        operands.fill_rows([*loops.depth, *steps][-1])
+        if plan.reads_blocks:
+            prefetches.prefetch_next_block([*loops.panel, loops.column][0])
+        elif panels is None:
+            prefetches.prefetch_columns(steps, unrolled)
+        else:
+            prefetches.prefetch_panels(loops.column, steps, unrolled, panels)
+            prefetches.prefetch_rows(steps)
+        self._vectorize(loops, steps)
+        if plan.outer == 0:
+            parallelize(sch, self._divided(loops, copies), plan.machine)
+
+    def _prepare(
+        self, operands: Operands, results: Results, epilogue: Sequence[BlockRV]
+    ) -> Sequence[BlockRV]:
+        """Fill up operands with zeros, and give results memory of their own, as planned; what reads
+        the results then."""
+        plan, sch = self.plan, self.sch
         if plan.dot is not None:
             epilogue = prepare_operands(sch, self.block, plan, epilogue)
         elif plan.fills_lanes:
-            epilogue = pad(sch, self.block, plan.multiples(), epilogue, f.moving)
+            epilogue = pad(sch, self.block, plan.multiples(), epilogue, plan.found.moving)
         if plan.stages_results:
             epilogue = results.stage(epilogue)
         if plan.in_tiles:
             epilogue = [sch.cache_write(self.block, 0, TILE_SCOPE), *epilogue]
         if plan.packs_rows:
             operands.pack_rows()
-        left = operands.convert_unpacked()
-        is_padded = plan.dot is not None or plan.fills_lanes
+        return epilogue
+
+    def _split(self) -> _Loops:
+        """Split loops into those over tiles, and those of a tile."""
+        plan, sch, f, dot = self.plan, self.sch, self.plan.found, self.plan.dot
+        is_padded = dot is not None or plan.fills_lanes
         loops = self.nest.again(sch).loops if is_padded else self.nest.loops
         group: list[LoopRV] = []
-        if plan.dot is not None:
-            sizes = [plan.dot.size // plan.dot.neighbors, plan.dot.neighbors]
+        if dot is not None:
+            sizes = [dot.size // dot.neighbors, dot.neighbors]
             factors = [None, *(sizes if plan.in_tiles else sizes[1:])]
-            loops[plan.dot.step], *group = sch.split(loops[plan.dot.step], factors)
+            loops[dot.step], *group = sch.split(loops[dot.step], factors)
         column = self._column(loops)
         outer = [v for v in without(f.outer, *plan.columns) if v in loops]
         needed = [loops[v] for v in outer if any(load.mentions(v) for load in f.moving)]
@@ -87,89 +175,100 @@ class _Steps(TiledContraction):
         sizes = [self.tile.vectors]
         if counts != [1]:
             sizes.insert(0, choose(sch, counts, 1 if self.streams_panels() else counts[-1]))
-        if plan.dot is None:
+        if dot is None:
             block_column, *panel, vector, lane = sch.split(column, [None, *sizes, self.tile.lanes])
         else:  # there are only whole vectors, so that no lane has a condition
             column, lane = sch.split(column, [None, self.tile.lanes])
             block_column, *panel, vector = sch.split(column, [None, *sizes])
         rows = loops[f.row]
-        if plan.multiplies_matrices:
-            assert plan.dot is not None
-            rows, part_row = sch.split(rows, [None, plan.dot.kind.rows])
+        if dot is not None and plan.multiplies_matrices:
+            rows, part_row = sch.split(rows, [None, dot.kind.rows])
             lane, *group = part_row, lane, *group
-        block_row, row = sch.split(rows, [None, self.tile.rows])
+        tile, row = sch.split(rows, [None, self.tile.rows])
         blocks: list[LoopRV] = []
         if plan.block_depth is not None:
             length = choose(sch, block_depths(plan), plan.block_depth)
             block_step, depth[0] = sch.split(depth[0], [None, length])
             blocks.append(block_step)
-        # A panel is used for all that it does not depend on, before the next one is packed.
         neighbor = plan.neighbor_of_rows()
         beside = [loops[neighbor]] if neighbor is not None and neighbor in loops else []
         then = [loop for loop in then if loop not in beside]
-        around = [*needed, block_column, *blocks, *then, block_row, *panel, *beside]
-        takes_rows_in_turn = plan.takes_rows_in_turn() and not blocks
-        keeps_all = plan.keeps_all_columns()
-        if takes_rows_in_turn:
-            around = [*needed, *then, block_row, block_column, *panel]
-        elif keeps_all:
-            around = [*then, block_row, *needed, block_column, *panel, *beside]
-        elif plan.reads_blocks:  # a panel stays near for all rows
-            around = [*needed, block_column, *blocks, *panel, *then, block_row]
-        sch.reorder(*around, *depth, row, vector, lane, *group)
-        for operand in left:
-            convert_copy(sch, self.block, operand, self.dtype, plan.machine, block_row)
-        is_single = plan.width_of_all <= counts[-1] * plan.width
-        first = [] if keeps_all else needed
-        if not (is_single or takes_rows_in_turn or keeps_all):
-            first = [*needed, block_column]
+        return _Loops(
+            needed, then, block_column, blocks, tile, panel, beside, depth, row, vector, lane, group
+        )
+
+    def _takes_rows_in_turn(self, loops: _Loops) -> bool:
+        return self.plan.takes_rows_in_turn() and not loops.blocks
+
+    def _order(self, loops: _Loops) -> Sequence[LoopRV]:
+        """The loops around a tile, outermost first.
+
+        A panel is used for all that it does not depend on, before the next one is packed.
+        """
+        plan, panel, tile = self.plan, loops.panel, loops.tile
+        if self._takes_rows_in_turn(loops):
+            return [*loops.needed, *loops.then, tile, loops.column, *panel]
+        if plan.keeps_all_columns():
+            return [*loops.then, tile, *loops.needed, loops.column, *panel, *loops.beside]
+        first = [*loops.needed, loops.column, *loops.blocks]
+        if plan.reads_blocks:  # a panel stays near for all rows
+            return [*first, *panel, *loops.then, tile]
+        return [*first, *loops.then, tile, *panel, *loops.beside]
+
+    def _place_of_copies(self, loops: _Loops) -> _Copies:
+        plan = self.plan
+        if plan.keeps_all_columns():
+            return _Copies([], [], False)
+        is_single = plan.width_of_all <= panel_counts(plan)[-1] * plan.width
+        is_first = is_single or self._takes_rows_in_turn(loops)
+        complete = loops.needed if is_first else [*loops.needed, loops.column]
         # Where columns are merged, those of a panel are not a box of the operand.
-        place = first if keeps_all or plan.has_one_stretch or not plan.packed else needed
-        has_own = self._divides_evenly(place, block_column, [*panel, vector])
-        if not plan.packed or not (has_own or blocks or place is not first):
+        is_whole = plan.has_one_stretch or not plan.packed
+        place = complete if is_whole else loops.needed
+        has_own = self._divides_evenly(place, loops.column, [*loops.panel, loops.vector])
+        if not plan.packed or not (has_own or loops.blocks or place is not complete):
             place = []
-        panels: Buffer | None = None
-        if plan.packed:
-            copied = [*place, *blocks] if plan.has_one_stretch else place
-            shared = self._loops_of_operand()
-            if shared is not None:  # once for all iterations of the others
-                panels = operands.pack(shared[-1] if shared else None, shared=not shared)
-            else:
-                panels = operands.pack(copied[-1] if copied else None, shared=not has_own)
-                if blocks:
-                    prefetches.prefetch_next_copy(blocks[0])
-                elif block_column in copied and plan.machine.cores == 1:
-                    prefetches.prefetch_next_copy(block_column)
-        complete = around if not blocks else first if has_own or not plan.packed else []
-        wider = [block_row, *panel][-1] if beside else None
-        in_tiles = results.schedule_consumers(epilogue, complete, wider)
-        is_cut = plan.width_of_all % plan.lanes != 0 and not (in_tiles or plan.stages_results)
-        steps, unrolled = self._unroll_steps(depth, 1 if is_cut or plan.dot is not None else 0)
-        operands.fill_rows([*depth, *steps][-1])
-        if plan.reads_blocks:
-            prefetches.prefetch_next_block((panel or [block_column])[0])
-        elif panels is None:
-            prefetches.prefetch_columns(steps, unrolled)
-        else:
-            prefetches.prefetch_panels(block_column, steps, unrolled, panels)
-            prefetches.prefetch_rows(steps)
-        sch.unroll(row)
-        sch.unroll(vector)
+        return _Copies(complete, place, has_own)
+
+    def _pack(
+        self, loops: _Loops, copies: _Copies, operands: Operands, prefetches: Prefetches
+    ) -> Buffer:
+        """Copy the operand with columns into panels."""
+        plan = self.plan
+        shared = self._loops_of_operand()
+        if shared is not None:  # once for all iterations of the others
+            return operands.pack(shared[-1] if shared else None, shared=not shared)
+        copied = [*copies.around, *loops.blocks] if plan.has_one_stretch else copies.around
+        panels = operands.pack(copied[-1] if copied else None, shared=not copies.has_own)
+        if loops.blocks:
+            prefetches.prefetch_next_copy(loops.blocks[0])
+        elif loops.column in copied and plan.machine.cores == 1:
+            prefetches.prefetch_next_copy(loops.column)
+        return panels
+
+    def _vectorize(self, loops: _Loops, steps: Sequence[LoopRV]) -> None:
+        """Write out the rows and vectors of a tile, in vectors or other instructions."""
+        plan, sch = self.plan, self.sch
+        sch.unroll(loops.row)
+        sch.unroll(loops.vector)
         if plan.dot is None:
-            sch.vectorize(lane)
+            sch.vectorize(loops.lane)
+            return
+        init = sch.decompose_reduction(self.block, [*loops.blocks, *steps][0])
+        of_vector = sch.get_loops(init)[-2 if plan.multiplies_matrices else -1 :]
+        if plan.in_tiles:
+            sch.tensorize(of_vector[0], plan.dot.tile_intrinsic("zero"))
         else:
-            init = sch.decompose_reduction(self.block, [*blocks, *steps][0])
-            of_vector = sch.get_loops(init)[-2 if plan.multiplies_matrices else -1 :]
-            if plan.in_tiles:
-                sch.tensorize(of_vector[0], plan.dot.tile_intrinsic("zero"))
-            else:
-                sch.vectorize(sch.fuse(*of_vector))
-            sch.tensorize(lane, plan.dot.intrinsic(self.tile.lanes))
-        if plan.outer == 0:
-            several = [loop for loop in first if extent_of(sch, loop) != 1]
-            if not several or not (has_own or (blocks and not plan.packed)):
-                several = [*([] if blocks else without(several, *place)), *then, block_row]
-            parallelize(sch, several, plan.machine)
+            sch.vectorize(sch.fuse(*of_vector))
+        sch.tensorize(loops.lane, plan.dot.intrinsic(self.tile.lanes))
+
+    def _divided(self, loops: _Loops, copies: _Copies) -> Sequence[LoopRV]:
+        """The loops that cores divide among them."""
+        several = [loop for loop in copies.complete if extent_of(self.sch, loop) != 1]
+        if several and (copies.has_own or (loops.blocks and not self.plan.packed)):
+            return several
+        others = [] if loops.blocks else without(several, *copies.around)
+        return [*others, *loops.then, loops.tile]
 
     def _divides_evenly(
         self, loops: Sequence[LoopRV], column: LoopRV, vectors: Sequence[LoopRV]
