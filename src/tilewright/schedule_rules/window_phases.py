@@ -31,10 +31,10 @@ from tilewright.tir.transform.machine import Machine
 
 class _Phases(NamedTuple):
     """Data to be stored phase by phase: the position of the block that makes it among the producers
-    of the windows, and the number of phases."""
+    of the windows, and by how many columns these move, which is the number of phases."""
 
     position: int
-    count: int
+    step: int
 
 
 def separate_phases(sch: Schedule, blocks: Sequence[BlockRV], machine: Machine) -> Schedule:
@@ -99,7 +99,7 @@ def _fills(sch: Schedule, producer: BlockRV, load: StridedAccess) -> bool:
 def _separate(sch: Schedule, *, block: BlockRV, phases: _Phases) -> None:
     def separated(*indices: Expr) -> tuple[Any, ...]:
         *rows, column = indices
-        return (*rows, column % phases.count, column // phases.count)
+        return (*rows, column % phases.step, column // phases.step)
 
     producer = sch.get_producers(block)[phases.position]
     sch.transform_layout(producer, ("write", 0), separated)
