@@ -52,7 +52,7 @@ def has_phases(sch, name="pad_temp"):
     return len(block.writes[0].buffer.shape) == 5
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     target=st.sampled_from(RUNNABLE),
     channels=st.integers(1, 5),
