@@ -8,6 +8,7 @@ from typing import Final
 from tilewright.ir.expr import Var
 from tilewright.schedule_rules.accesses import StridedAccess
 from tilewright.schedule_rules.contraction_plan import FAR_BYTES, IN_MEMORY, Plan
+from tilewright.schedule_rules.decisions import without
 from tilewright.schedule_rules.dot_products import (
     UNITS,
     Kind,
@@ -75,7 +76,7 @@ def cycles(plan: Plan, constants: frozenset[Var]) -> float:
         constants: the memory of operands that are packed when the program is compiled.
     """
     found, accesses = plan.found, plan.found.accesses
-    around = [v for v in found.outer if not any(v is item for item in plan.columns)]
+    around = without(found.outer, *plan.columns)
     vector_bytes = plan.lanes * plan.itemsize
     stream = panel_stream(plan.tile, plan.depth, vector_bytes, plan.machine)
     if plan.exceeds_cache() and not plan.packed:

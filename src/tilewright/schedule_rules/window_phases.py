@@ -18,9 +18,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from tilewright.ir.expr import Expr, Var, const_int_value
-from tilewright.schedule_rules.accesses import StridedAccess
+from tilewright.schedule_rules.accesses import StridedAccess, accesses_of
 from tilewright.schedule_rules.contraction import plans
-from tilewright.schedule_rules.nest import Nest, attempt, nest_of, plain_nest
+from tilewright.schedule_rules.nest import Nest, attempt, block_of, nest_of
 from tilewright.schedule_rules.operands import constant_memory, contraction_in
 from tilewright.schedule_rules.phases import MOST_PHASES
 from tilewright.schedule_rules.windows import is_producer, window_of
@@ -39,11 +39,12 @@ class _Phases(NamedTuple):
 
 def separate_phases(sch: Schedule, blocks: Sequence[BlockRV], machine: Machine) -> Schedule:
     """Store what windows read, and other blocks make for them alone, phase by phase."""
+    view = sch.copy()  # looking at it leaves no instructions in the trace
     for block in blocks:
-        view = sch.copy()  # looking at it leaves no instructions in the trace
         found = _phases_of(view, nest_of(view, block), machine)
         if found is not None:
             sch = attempt(sch, partial(_separate, block=block, phases=found)) or sch
+            view = sch.copy()
     return sch
 
 
@@ -89,7 +90,7 @@ def _shares_columns(nest: Nest, load: StridedAccess, column: Var, count: int) ->
 
 def _fills(sch: Schedule, producer: BlockRV, load: StridedAccess) -> bool:
     """Whether the iterators of a block are the indices of what it stores, which is loaded."""
-    accesses = plain_nest(sch, producer).accesses
+    accesses = accesses_of(block_of(sch, producer))
     (store,) = accesses.stores
     places = zip(store.indices, accesses.spatial, strict=False)
     is_each = len(store.indices) == len(accesses.spatial) and all(a is b for a, b in places)
