@@ -59,11 +59,11 @@ def test_a_single_core_copies_panel_by_panel():
 @pytest.mark.parametrize("program", [matmul, matmul_relu])
 def test_blocks_of_a_long_sum_are_copied_by_all_cores(program):
     """Their rows are divided then, and what reads the results has loops of its own."""
-    machine = TWO_CORES._replace(first_cache=1 << 10, own_cache=1 << 13)
-    even, uneven = (scheduled(program(40, columns, 300), machine) for columns in (96, 72))
+    machine = TWO_CORES._replace(first_cache=1 << 8, own_cache=1 << 11)
+    even, uneven = (scheduled(program(20, columns, 75), machine) for columns in (96, 72))
     assert parallel(even, "C") == parallel(even, "B_global") == [4]
-    assert parallel(uneven, "C") == [3, 15, 10]
-    assert parallel(uneven, "B_global") == [3, 15, 40]
+    assert parallel(uneven, "C") == [3, 15, 5]
+    assert parallel(uneven, "B_global") == [3, 15, 30]
     if program is matmul_relu:
         assert len(parallel(even, "E")) == len(parallel(uneven, "E")) == 1
         assert parallel(even, "E") == [4] != parallel(uneven, "E")

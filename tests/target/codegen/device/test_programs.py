@@ -19,7 +19,7 @@ from tests.target.codegen.device.test_nvrtc import requires_nvrtc
 import tilewright as tvm
 from tilewright.target.codegen.device import nvrtc
 
-ARCHITECTURES = ("sm_75", "sm_80", "sm_90")
+ARCHITECTURES = ("sm_75", "sm_90")
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
