@@ -33,7 +33,7 @@ pytest_plugins = ["tests.budget", "tests.counts"]
 SAME_DRAWS = "TILEWRIGHT_FUZZ_SECONDS" not in os.environ
 
 hypothesis.settings.register_profile(
-    "quick", max_examples=50, deadline=None, derandomize=SAME_DRAWS
+    "quick", max_examples=30, deadline=None, derandomize=SAME_DRAWS
 )
 hypothesis.settings.register_profile("thorough", max_examples=2000, deadline=None)
 hypothesis.settings.load_profile(os.environ.get("TILEWRIGHT_HYPOTHESIS", "quick"))
