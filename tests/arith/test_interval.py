@@ -48,6 +48,16 @@ def test_a_remainder_within_one_tile():
     assert (found.min_value.value, found.max_value.value) == (0, 7)
 
 
+def test_a_product_of_points_of_any_sign():
+    i, j = Var("i", INT32), Var("j", INT32)
+    one = {j: Range.from_extent(1)}
+    for expr in ((i * 8 + j) * 4, (i + j) * (i - j), ((i * 3 + j) % 6 - 2) * -4):
+        found = interval_of(expr, one)
+        assert found.is_point
+        for value in (-5, 0, 3):
+            assert evaluate(found.min_value, {i: value}) == evaluate(expr, {i: value, j: 0})
+
+
 def test_the_lanes_of_a_ramp():
     i = Var("i", INT32)
     low, high = interval_of(Ramp(i * 8, IntImm(INT32, 1), 8), {})

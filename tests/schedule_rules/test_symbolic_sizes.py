@@ -1,10 +1,17 @@
 """Programs for any size get the tiles of programs for one size, also where nothing fills them."""
 
 import pytest
-from tests.schedule_rules.programs import LARGE, SMALL, TWO_CORES, names_of, scheduled
+from tests.schedule_rules.programs import (
+    LARGE,
+    SMALL,
+    TWO_CORES,
+    names_of,
+    scheduled,
+    winograd_conv2d,
+)
 
 import tilewright as tvm
-from tilewright import te
+from tilewright import te, topi
 from tilewright.ir.expr import is_const_int
 from tilewright.tir.stmt import ForKind
 
@@ -44,6 +51,47 @@ def test_the_rows_of_a_tile_are_those_of_a_sequence():
     column, batch, _, *tile = (sch.get(loop).extent for loop in sch.get_loops("Y"))
     assert batch is x.shape[0]
     assert all(map(is_const_int, (column, *tile)))
+
+
+def padded_images(batch):
+    """Sums of windows of padded images."""
+    x, w = te.placeholder((batch, 2, 6, 6), name="X"), te.placeholder((4, 2, 3, 3), name="W")
+    return te.create_prim_func([x, w, topi.nn.conv2d(x, w, 1, 1, 1, "NCHW")])
+
+
+def long_functions_of_products(batch):
+    """Rows of sequences by one matrix, and what takes longer to compute than to store."""
+    x, w = te.placeholder((batch, 6, 10), name="X"), te.placeholder((10, 24), name="W")
+    y = topi.nn.matmul(x, w)
+    z = te.compute(y.shape, lambda n, i, j: te.exp(y[n, i, j]) * te.exp(-y[n, i, j]), name="Z")
+    return te.create_prim_func([x, w, z])
+
+
+def transformed_images(batch):
+    return winograd_conv2d(6, 4, 8, 2, batch=batch)
+
+
+@pytest.mark.parametrize("program", [padded_images, long_functions_of_products, transformed_images])
+def test_cores_share_a_single_image(program):
+    batch = te.var("batch", "int64")
+    machine = TWO_CORES._replace(first_cache=1 << 10, own_cache=1 << 14)
+    sch = scheduled(program(batch), machine, {"batch": 2})
+    for name in names_of(sch):
+        loops = [sch.get(loop) for loop in sch.get_loops(name)]
+        shared = [loop.extent for loop in loops if loop.kind is ForKind.PARALLEL]
+        single = [tvm.tir.stmt_functor.substitute(n, {batch: 1}) for n in shared]
+        assert any(not is_const_int(tvm.arith.Analyzer().simplify(n), 1) for n in single), name
+
+
+@pytest.mark.parametrize(("rows", "is_tile"), [(3, False), (4, True), (7, True)])
+def test_a_few_rows_are_a_tile_instead_of_those_of_a_batch(rows, is_tile):
+    batch = te.size_var("batch")
+    x, w = te.placeholder((batch, rows, 6), name="X"), te.placeholder((6, 8), name="W")
+    k = te.reduce_axis((0, 6), name="k")
+    y = te.compute((batch, rows, 8), lambda n, i, j: te.sum(x[n, i, k] * w[k, j], axis=k), name="Y")
+    sch = scheduled(te.create_prim_func([x, w, y]), LARGE, {"batch": 3})
+    extents = [sch.get(loop).extent for loop in sch.get_loops("Y")]
+    assert any(extent is batch for extent in extents) == is_tile
 
 
 def scores():

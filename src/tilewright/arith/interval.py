@@ -210,13 +210,15 @@ class IntervalEvaluator:
 
     def multiply(self, expr: Any) -> IntervalSet:
         a, b = self.evaluate(expr.a), self.evaluate(expr.b)
-        if a.is_point:
+        if not b.is_point:
             a, b = b, a
         factor = b.min_value
         if not b.is_point or factor is None:
             return self._by_constants(expr)
         scale = factor.value if isinstance(factor, IntImm) else factor
         low = self.combine(lambda x: x * scale, a[0])
+        if a.is_point:
+            return IntervalSet(low, low)
         high = self.combine(lambda x: x * scale, a[1])
         if self._analyzer.can_prove(factor >= 0):
             return IntervalSet(low, high)

@@ -250,7 +250,7 @@ def _is_worthwhile(stage: Stage, group: Group, common: int, machine: Machine) ->
     would have to give up loops, so that it no longer is, the stage stays outside. So it does if
     too few iterations are left for all cores.
     """
-    if not _are_enough(group, common, machine):
+    if not _are_enough(group, common, machine) or _may_be_one(stage, group, common, machine):
         return False
     fits = _bytes_inside([stage, *group.stages], common) <= machine.own_cache // 2
     return common >= group.shared or fits
@@ -274,6 +274,17 @@ def _are_enough(group: Group, shared: int, machine: Machine) -> bool:
     count = anchor.count(anchor.spatial[:shared])
     is_little = _bytes_inside(group.stages, 0) <= machine.first_cache
     return count > 1 and (is_little or busy_share(count, machine) >= MOSTLY)
+
+
+def _may_be_one(stage: Stage, group: Group, shared: int, machine: Machine) -> bool:
+    """Whether outer loops may have a single iteration, where cores can share products instead: of a
+    batch whose size is known only in the call, for example."""
+    anchor = group.stages[-1].accesses
+    return (
+        machine.cores > 1
+        and any(item.contraction is not None for item in (stage, *group.stages))
+        and all(anchor.extents[var] is None for var in anchor.spatial[:shared])
+    )
 
 
 def _bytes_inside(stages: Sequence[Stage], shared: int) -> int:

@@ -16,8 +16,8 @@ from tilewright.tir.transform.analysis.affine import affine, stride_along
 NEAR: Final = 2
 """Maximum distance in elements of rows that share cache lines."""
 
-ENOUGH_ROWS: Final = 8
-"""Number of rows that use a vector of columns about as often as registers allow."""
+ENOUGH_ROWS: Final = 4
+"""Number of rows that use a vector of columns so often that it is loaded in time."""
 
 MANY_ROWS: Final = 1024
 """The number of rows that a symbolic one stands for."""
@@ -247,9 +247,9 @@ def _product(
 def _best_row(rows: Sequence[Var], accesses: BlockAccesses) -> Var:
     """The iterator with the most values. One of symbolic extent counts as a few, as a batch may be
     one row; of several, the innermost: a sequence in a batch rather than the batch."""
-    most = max(ENOUGH_ROWS if n is None else n for n in map(accesses.extents.get, rows))
+    most = max((n for n in map(accesses.extents.get, rows) if n is not None), default=0)
     symbolic = [var for var in rows if accesses.extents[var] is None]
-    if symbolic and most == ENOUGH_ROWS:
+    if symbolic and most < ENOUGH_ROWS:
         return symbolic[-1]
     return next(var for var in reversed(rows) if accesses.extents[var] == most)
 

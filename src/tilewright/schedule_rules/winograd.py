@@ -50,8 +50,8 @@ def tile_transformed_products(sch: Schedule, nest: Nest, machine: Machine) -> Se
                 the results of a tile, and their element-wise consumers
 
     A band stays in the cache of a core where the weights, which are read again for each of them,
-    cost less than what is saved. Bands run in parallel; if there is only one, its tiles and places
-    do. Left to the search: how many tiles a band has.
+    cost less than what is saved. Bands run in parallel; if there is only one, or one for each of
+    any number of images, its tiles and places do. Left to the search: how many tiles a band has.
     """
     product = find_contraction(nest.accesses)
     if product is None or len(product.moving) != 1 or len(product.fixed) != 1:
@@ -84,7 +84,7 @@ def _tile(
     before = _chain(sch, sch.get_producers(nest.block)[position], sch.get_producers)
     after = _chain(sch, sch.get_consumers(nest.block)[0], sch.get_consumers)
     result = _only(sch.get_consumers(after[-1]))
-    band, vector = _bands(sch, product, result, after[-1], machine)
+    band, vector, is_whole = _bands(sch, product, result, after[-1], machine)
     for block in reversed(after):
         sch.compute_at(block, vector, preserve_unit_loops=True)
         _in_registers(sch, block, vector)
@@ -92,7 +92,7 @@ def _tile(
     images = sch.get_producers(before[-1]) if stages else []
     _transform(sch, product, [*before, *images], band, machine)
     apply_rule(tile_products, sch, nest.block, machine, 1)
-    if extent_of(sch, band) != 1:
+    if not is_whole:
         parallelize(sch, [band], machine)
         return
     for block, count in ((before[0], 1), (nest.block, 2), (result, 1)):  # places are outermost
@@ -117,11 +117,12 @@ def _only(blocks: Sequence[BlockRV]) -> BlockRV:
 
 def _bands(
     sch: Schedule, product: Contraction, result: BlockRV, last: BlockRV, machine: Machine
-) -> tuple[LoopRV, LoopRV]:
+) -> tuple[LoopRV, LoopRV, bool]:
     """Give the result loops over bands of tiles, the tiles of a band, and vectors of a tile.
 
     Returns:
-        The loops over bands, and over vectors.
+        The loops over bands, and over vectors; and whether a band has all tiles, or all of an image
+        if there are any number of these.
     """
     reader = plain_nest(sch, result)
     channel, sizes = reader.neighbours(), _sizes(sch, reader, last)
@@ -141,11 +142,11 @@ def _bands(
     sch.reorder(*outer, vector, *inner, lane)
     known = math.prod(extent_of(sch, loop) or 1 for loop in outer)
     best, *others = _band_sizes(product, known, machine)
-    band, _ = sch.split(sch.fuse(*outer), [None, choose(sch, others[:7], best)])
+    band, tile = sch.split(sch.fuse(*outer), [None, choose(sch, others[:7], best)])
     for loop in inner:
         sch.unroll(loop)
     sch.vectorize(lane)
-    return band, vector
+    return band, vector, extent_of(sch, tile) == known
 
 
 def _sizes(sch: Schedule, reader: Nest, last: BlockRV) -> dict[Var, int]:
@@ -183,7 +184,7 @@ def _band_sizes(product: Contraction, tiles: int, machine: Machine) -> list[int]
             arriving += 2 * tile_bytes
         if count * tile_bytes > machine.shared_cache // PART_OF_SHARED:
             arriving += 4 * tile_bytes
-        bands = all_tiles // count
+        bands = tiles // count
         idle = -(-bands // machine.cores) * machine.cores / bands if bands > 1 else 1.0
         return (arithmetic + arriving / SHARED_BYTES) * idle
 
