@@ -165,7 +165,8 @@ def test_two_steps_are_unrolled_that_each_ask_for_several_lines(size, steps):
     x, w = te.placeholder((256, size, size), name="X"), te.placeholder((64, 256), name="W")
     k = te.reduce_axis((0, 256), "k")
     y = te.compute((64, size, size), lambda o, i, j: te.sum(x[k, i, j] * w[o, k], axis=k), "Y")
-    sch = schedule_module(IRModule({"main": te.create_prim_func([x, w, y])}), WIDE_ROWS)
+    machine = WIDE_ROWS._replace(vector_registers=16)
+    sch = schedule_module(IRModule({"main": te.create_prim_func([x, w, y])}), machine)
     kinds = [item for item in loops_of(sch, "Y") if item[1] > 1]
     assert next(item for item in kinds if item[0] == "unrolled") == ("unrolled", steps)
 
@@ -238,7 +239,7 @@ def test_columns_from_far_away_are_asked_for_ahead():
     (asked,) = [
         sch.get(loop).annotations for loop in sch.get_loops("C") if sch.get(loop).annotations
     ]
-    assert {name: int(ahead) for name, ahead in asked["software_prefetch"].items()} == {"B": 3}
+    assert {name: int(ahead) for name, ahead in asked["software_prefetch"].items()} == {"B": 6}
     assert tvm.build(sch.mod, target="llvm") is not None
 
 
@@ -251,11 +252,12 @@ def test_panels_of_a_constant_are_used_unless_another_way_is_much_faster(rows, p
 
 
 @pytest.mark.parametrize("depth", [64, 67])
-def test_four_steps_of_a_sum_are_unrolled(depth):
-    """Also where a few are left over: these come after the loop."""
-    sch = scheduled(matmul(16, 64, depth), LARGE)
+@pytest.mark.parametrize(("registers", "count"), [(16, 4), (32, 2)])
+def test_steps_of_a_sum_are_unrolled(depth, registers, count):
+    """Fewer for large tiles. Also where some are left over: these come after the loop."""
+    sch = scheduled(matmul(18, 64, depth), LARGE._replace(vector_registers=registers))
     *_, steps, step, _, _, _ = loops_of(sch, "C")
-    assert (steps, step) == (("serial", -(-depth // 4)), ("unrolled", 4))
+    assert (steps, step) == (("serial", -(-depth // count)), ("unrolled", count))
 
 
 def test_steps_that_convert_operands_are_not_unrolled():
@@ -324,8 +326,10 @@ def test_sums_that_have_consumers_stay_in_registers(program):
     sch = scheduled(program, LARGE)
     func = legalize_for(lower(sch.mod["main"]), Machine(128, 32))
     sums = [
-        node for node in walk(func.body) if isinstance(node, For) and is_const_int(node.extent, 16)
-    ]  # of 64 steps, four of which are unrolled
+        node
+        for node in walk(func.body)
+        if isinstance(node, For) and any(is_const_int(node.extent, n) for n in (16, 32))
+    ]  # of 64 steps, two or four of which are unrolled
     assert sums
     for node in (node for loop in sums for node in walk(loop)):
         assert not isinstance(node, BufferStore) or node.buffer.scope() == "local"

@@ -27,6 +27,9 @@ from tilewright.tir.tile_registers import TILE_SCOPE
 MOST_UNROLLED: Final = 128
 """Maximum number of multiply-adds of vectors that are written one after the other."""
 
+ENOUGH_PRODUCTS: Final = 48
+"""Number of products of vectors beside which the instructions of a loop itself do not count."""
+
 FEW_STEPS: Final = 2
 """How many steps are unrolled that each ask for several lines: 4 to 7 % faster than 4 on a Xeon of
 2023."""
@@ -360,7 +363,8 @@ class _Steps(TiledContraction):
         counts = [n for n in STEPS if self.plan.dot is None or extent % n == 0]
         is_streamed = self.plan.packed and self.streams_panels()
         converts = len(self.plan.converted) < len(self.plan.found.accesses.converted)
-        preferred = counts[-1]
+        products = self.plan.tile.rows * self.plan.tile.vectors
+        preferred = next((n for n in counts if n * products >= ENOUGH_PRODUCTS), counts[-1])
         if is_streamed or (converts and self.plan.dot is None):
             preferred = 1
         elif self.plan.asks_for_columns():
