@@ -320,16 +320,17 @@ def test_short_consumers_find_a_tile_in_registers(terms, kind):
 
 
 @pytest.mark.parametrize(
-    "program", [matmul_relu(8, 16, 64), matmul_relu(8, 10, 64), pointwise_relu(64, 5, 2)]
+    ("program", "unrolled"),
+    [(matmul_relu(8, 16, 64), 4), (matmul_relu(8, 10, 64), 2), (pointwise_relu(64, 5, 2), 4)],
 )
-def test_sums_that_have_consumers_stay_in_registers(program):
+def test_sums_that_have_consumers_stay_in_registers(program, unrolled):
     sch = scheduled(program, LARGE)
     func = legalize_for(lower(sch.mod["main"]), Machine(128, 32))
     sums = [
         node
         for node in walk(func.body)
-        if isinstance(node, For) and any(is_const_int(node.extent, n) for n in (16, 32))
-    ]  # of 64 steps, two or four of which are unrolled
+        if isinstance(node, For) and is_const_int(node.extent, 64 // unrolled)
+    ]
     assert sums
     for node in (node for loop in sums for node in walk(loop)):
         assert not isinstance(node, BufferStore) or node.buffer.scope() == "local"

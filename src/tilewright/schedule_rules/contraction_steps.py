@@ -344,15 +344,20 @@ class _Steps(TiledContraction):
             left -= 1
         if left == 0 or count > of_step:
             return depth[:left], 1
-        last, unrolled = self._unroll_some(depth[left - 1], extents[left - 1])
+        last, unrolled = self._unroll_some(depth[left - 1], extents[left - 1], of_step)
         return [*depth[: left - 1], last], unrolled
 
-    def _unroll_some(self, loop: LoopRV, extent: int | None) -> tuple[LoopRV, Any]:
+    def _unroll_some(self, loop: LoopRV, extent: int | None, products: int) -> tuple[LoopRV, Any]:
         """Unroll some of the innermost steps of a long sum; how many is left to the search.
 
         Where the next panel comes in parts, each step asks for one, without a burst, and few steps
         ask for several lines; where each step converts what it reads, the loop itself is little of
         the work.
+
+        Args:
+            loop: the loop over the steps.
+            extent: how many there are, if that is known.
+            products: number of products of vectors in a step.
 
         Returns:
             The loop that is left, and the number of steps in each of its iterations.
@@ -363,7 +368,6 @@ class _Steps(TiledContraction):
         counts = [n for n in STEPS if self.plan.dot is None or extent % n == 0]
         is_streamed = self.plan.packed and self.streams_panels()
         converts = len(self.plan.converted) < len(self.plan.found.accesses.converted)
-        products = self.plan.tile.rows * self.plan.tile.vectors
         preferred = next((n for n in counts if n * products >= ENOUGH_PRODUCTS), counts[-1])
         if is_streamed or (converts and self.plan.dot is None):
             preferred = 1
